@@ -1,0 +1,43 @@
+"""Kinds of machines a cloud offers, and where, how and at which price it offers them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from karpenter.model.requirements import Requirements
+from karpenter.model.resources import Resources, subtract
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """One way to get an instance type: zone, capacity type, price."""
+
+    zone: str
+    capacity_type: str
+    price: float
+    """USD per hour."""
+    available: bool = True
+    """False while the cloud said that it has no capacity there."""
+    reservation_id: str | None = None
+    reservation_capacity: int | None = None
+    """Machines left in the reservation; None when the offering is not reserved."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """A kind of machine, as one pool would get it (kubelet settings and node class are worked into the amounts)."""
+
+    name: str
+    requirements: Requirements
+    """Every label value a node of this type can have; labels it will not have are `DoesNotExist`."""
+    offerings: tuple[Offering, ...]
+    capacity: Resources
+    allocatable: Resources
+    """What pods and daemons can use: capacity less reserved amounts and eviction thresholds."""
+    volume_limits: Resources = field(default_factory=dict)
+    """CSI driver name to the number of volumes a node can attach; a driver not named is unlimited."""
+
+    @property
+    def overhead(self) -> dict[str, int]:
+        """What the system keeps for itself."""
+        return subtract(self.capacity, self.allocatable)

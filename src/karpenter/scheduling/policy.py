@@ -1,0 +1,32 @@
+"""The objective and the rails of every plan, as one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+PreferencePolicy = Literal["Respect", "Ignore"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a good plan is, beside being valid. Printed in every explanation; the lower bound is computed under it."""
+
+    node_fee: float = 0.01
+    """USD per hour added for every node, so that fewer nodes win among equal prices."""
+    preferences: PreferencePolicy = "Respect"
+    max_pods_per_node: int = 110
+    """Cap beside what the instance type and the kubelet allow."""
+    rails: bool = True
+    """False is pure price: no cap of `max_pods_per_node`, and none of the rails of later steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How `solve` works: the policy, and how much effort it may spend."""
+
+    policy: Policy = Policy()
+    rounds: int = 0
+    """Effort beyond the first answer; equal rounds give equal plans."""
+    max_instance_types: int = 600
+    """How many types a claim lists at most."""

@@ -1,0 +1,110 @@
+"""The whole input of a decision, as of one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from karpenter.model.core import (
+    CSINode,
+    LimitRange,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+    StorageClass,
+)
+from karpenter.model.instancetype import InstanceType
+from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.nodepool import NodePool
+from karpenter.model.resources import Resources
+from karpenter.model.taints import Taint
+from karpenter.model.units import ObjectKey, PoolKey, UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node, a claim in flight, or both: one place where pods are or could go."""
+
+    name: str
+    """Node name; the claim's name until the node exists. Unique in a snapshot."""
+    labels: Mapping[str, str]
+    """The labels pods can rely on: the node's, or for a claim in flight the single values it will have."""
+    taints: tuple[Taint, ...]
+    """Taints that count for scheduling: startup and ephemeral ones are left out until the node is initialized (SCH-5)."""
+    capacity: Resources
+    allocatable: Resources
+    """Until the node reports an amount, what its claim promised (SCH-6)."""
+    pods: tuple[Pod, ...] = ()
+    """Pods bound to it that still use it: neither terminal nor gone. Daemon and static pods included."""
+    is_initialized: bool = True
+    is_managed: bool = True
+    """Whether it belongs to one of our pools; foreign nodes are capacity, never candidates."""
+    is_deleting: bool = False
+    """Deleted or chosen for it: offers no capacity, and its pods look for another place."""
+    is_nominated: bool = False
+    """Pods that were placed here lately are expected to arrive."""
+    pool: PoolKey | None = None
+    instance_type: str | None = None
+    zone: str | None = None
+    capacity_type: str | None = None
+    price: float | None = None
+    """USD per hour; None when unknown."""
+    node: Node | None = None
+    """None while the claim is in flight."""
+    claim: NodeClaim | None = None
+    """None for a foreign node."""
+    csi: CSINode | None = None
+    initialized_at: UnixSeconds | None = None
+    empty_since: UnixSeconds | None = None
+    """Since when it carries no reschedulable pod; None while it does, or when nobody observed it yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """A pool with what it can launch now and what it uses already."""
+
+    pool: NodePool
+    instance_types: tuple[InstanceType, ...]
+    usage: Resources = field(default_factory=dict)
+    """Capacity of its nodes and claims that are not being deleted, with `nodes`."""
+    unready: str | None = None
+    """Why it cannot launch now, in words; None when it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Volumes:
+    """Storage objects that decide where a pod can run."""
+
+    claims: Mapping[ObjectKey, PersistentVolumeClaim] = field(default_factory=dict)
+    volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)
+    classes: Mapping[str, StorageClass] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything a decision may look at. Shares structure with the cluster state; never mutated."""
+
+    taken_at: UnixSeconds
+    generation: int = 0
+    """Rises with every state change; equal generations mean equal content."""
+    nodes: tuple[NodeView, ...] = ()
+    """Sorted by name."""
+    pools: tuple[PoolView, ...] = ()
+    """By descending weight, then kind and name."""
+    pending: tuple[Pod, ...] = ()
+    """Pods that want a node: provisionable ones, and those of nodes that are leaving."""
+    daemons: tuple[Pod, ...] = ()
+    """One pod per DaemonSet: the overhead every new node it fits will carry."""
+    pdbs: tuple[PodDisruptionBudget, ...] = ()
+    volumes: Volumes = field(default_factory=Volumes)
+    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    limit_ranges: tuple[LimitRange, ...] = ()
+    well_known: frozenset[str] = frozenset()
+    """Label keys of the catalogue that pods may constrain beside `labels.WELL_KNOWN`."""
+
+    def without(self, gone: frozenset[str]) -> Snapshot:
+        """Return the snapshot as if the nodes of these names did not exist; their pods are not made pending."""
+        return replace(self, nodes=tuple(view for view in self.nodes if view.name not in gone))

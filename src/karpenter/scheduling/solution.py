@@ -1,0 +1,77 @@
+"""What `solve` answers: machines to launch, places on existing nodes, and why the rest stays pending."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from karpenter.model.core import Pod
+from karpenter.model.requirements import Requirements
+from karpenter.model.resources import Resources
+from karpenter.model.units import ObjectKey, PoolKey
+
+Layer = Literal["cloud", "pool", "pod"]
+"""Who has to change something: the cloud (types, zones, capacity), the pool (its constraints and limits), the pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPlan:
+    """One machine to launch."""
+
+    name: str
+    """Stable within the solution: pool name and a running number."""
+    pool: PoolKey
+    pods: tuple[Pod, ...]
+    requirements: Requirements
+    """Pool, pods and topology together; instance types and zones are narrowed to what still fits."""
+    instance_types: tuple[str, ...]
+    """Types that hold the load and meet the requirements, cheapest first, at most 600."""
+    instance_type: str
+    """The one planned: the cheapest admissible."""
+    zone: str
+    capacity_type: str
+    price: float
+    """USD per hour of the planned offering."""
+    requests: Resources
+    """Pods and daemons together."""
+    worst_price: float = 0.0
+    """USD per hour of the dearest admissible offering."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why one pool (or, with no pool, every node there is) cannot take a pod."""
+
+    pool: PoolKey | None
+    layer: Layer
+    code: str
+    """Stable, CamelCase: `TaintNotTolerated`, `InsufficientResources`, `LimitExceeded` …"""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unschedulable:
+    """A pod that stays pending, and why, pool by pool, the nearest miss first."""
+
+    pod: Pod
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """An answer to a demand."""
+
+    new_claims: tuple[ClaimPlan, ...] = ()
+    placements: Mapping[ObjectKey, str] = field(default_factory=dict)
+    """Pod to node name, for every placed pod: existing nodes, claims in flight and (by plan name) new claims."""
+    unschedulable: tuple[Unschedulable, ...] = ()
+    lower_bound: float | None = None
+    """USD per hour no plan can undercut; None when it was not computed."""
+    complete: bool = True
+    """False when it was stopped: everything found so far, but perhaps not all."""
+
+    @property
+    def price(self) -> float:
+        """USD per hour of the new machines at their planned offerings."""
+        return sum(claim.price for claim in self.new_claims)
