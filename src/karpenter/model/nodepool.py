@@ -1,14 +1,13 @@
 """The hub's NodePool: what machines may be launched, and when they are given back.
 
-It has the shape of `karpenter.sh/v1` NodePool plus fields marked *hub-only*, which hold what a v1alpha5 Provisioner says
-and a NodePool cannot. Codecs (`v1`, `v1alpha5`) build it; nothing else asks which generation an object came from.
+It has the shape of `karpenter.sh/v1` NodePool plus fields marked *hub-only*, which hold what a v1alpha5 Provisioner
+says and a NodePool cannot. Codecs (`v1`, `v1alpha5`) build it; nothing else asks which generation an object came from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
 from karpenter.model.meta import Condition, ObjectMeta
@@ -16,8 +15,6 @@ from karpenter.model.requirements import Requirements
 from karpenter.model.resources import Resources
 from karpenter.model.taints import Taint
 from karpenter.model.units import PoolKey
-
-_EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +46,8 @@ class KubeletConfiguration:
     pods_per_core: int | None = None
     system_reserved: Resources = field(default_factory=dict)
     kube_reserved: Resources = field(default_factory=dict)
-    eviction_hard: Mapping[str, str] = _EMPTY
-    eviction_soft: Mapping[str, str] = _EMPTY
+    eviction_hard: Mapping[str, str] = field(default_factory=dict)
+    eviction_soft: Mapping[str, str] = field(default_factory=dict)
     eviction_soft_grace_period_s: Mapping[str, float] = field(default_factory=dict)
     eviction_max_pod_grace_period_s: int | None = None
     image_gc_high_threshold_percent: int | None = None
@@ -65,9 +62,9 @@ class PoolTemplate:
     requirements: Requirements = field(default_factory=Requirements)
     """What the manifest says after defaulting; template labels and the pool's own label are not in it."""
     node_class_ref: NodeClassRef | None = None
-    """None only for a Provisioner with an inline `provider`, which has an anonymous node class (see `inline_provider`)."""
-    labels: Mapping[str, str] = _EMPTY
-    annotations: Mapping[str, str] = _EMPTY
+    """None only for a Provisioner with an inline `provider`, an anonymous node class (see `inline_provider`)."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     startup_taints: tuple[Taint, ...] = ()
     expire_after_s: float | None = None

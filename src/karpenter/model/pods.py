@@ -64,9 +64,9 @@ def _requests(requirements: ResourceRequirements) -> dict[str, int]:
 def pod_requests(pod: Pod) -> dict[str, int]:
     """Return what the pod needs on a node, `pods: 1` included.
 
-    The largest of: containers plus sidecars, and each ordinary init container beside the sidecars started before it; pod
-    overhead is added, pod-level requests replace the sum where set, and while a resize is under way the larger of spec
-    and allocated amounts counts (S-21, SIDECAR).
+    The largest of: containers plus sidecars, and each ordinary init container beside the sidecars started before it;
+    pod overhead is added, pod-level requests replace the sum where set, and while a resize is under way the larger of
+    spec and allocated amounts counts (S-21, SIDECAR).
 
     Raises:
         ValueError: an amount is not a quantity; the message names the resource.

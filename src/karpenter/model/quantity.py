@@ -1,7 +1,7 @@
 """Kubernetes quantities as exact integers.
 
-A quantity is read once, at the edge, and is an `int` ever after: thousandths for CPU, base units (bytes, counts) for the
-rest. Fractions that do not fit are rounded up, away from zero, as the API machinery does.
+A quantity is read once, at the edge, and is an `int` ever after: thousandths for CPU, base units (bytes, counts) for
+the rest. Fractions that do not fit are rounded up, away from zero, as the API machinery does.
 """
 
 from __future__ import annotations

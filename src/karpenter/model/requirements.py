@@ -154,7 +154,7 @@ class Conflict:
 
 
 class Requirements(Mapping[str, Requirement]):
-    """An immutable set of requirements, at most one a key: adding to a key intersects (API-25). Iterates sorted by key."""
+    """An immutable set of requirements, one a key: adding to a key intersects (API-25). Iterates sorted by key."""
 
     __slots__ = ("_by_key", "_hash")
 
@@ -219,7 +219,7 @@ class Requirements(Mapping[str, Requirement]):
         """Return why `incoming` (a pod) cannot be met by this side (a node template); empty when it can (API-27).
 
         A key that is not well known must be defined by this side, unless the pod is content with its absence. A missing
-        well-known key means any value. For real nodes pass an empty `well_known`: a label that is not there has no value.
+        well-known key means any value. For real nodes pass an empty `well_known`: an absent label has no value.
         """
         undefined = [
             Conflict(key, None, requirement, _similar(key, (*self._by_key, *well_known)))

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal
 
 from karpenter.model.meta import Condition, ObjectMeta
 from karpenter.model.nodepool import KubeletConfiguration, Origin
-
-_EMPTY: Final[Mapping[str, str]] = MappingProxyType({})
 
 AmiFamily = Literal["AL2", "AL2023", "Bottlerocket", "Ubuntu", "Windows2019", "Windows2022", "Windows2025", "Custom"]
 VolumeType = Literal["standard", "io1", "io2", "gp2", "gp3", "sc1", "st1"]
@@ -27,7 +24,7 @@ ANY: Final = "*"
 class SelectorTerm:
     """One way to be selected: everything it names must hold. Terms of a list are alternatives."""
 
-    tags: Mapping[str, str] = _EMPTY
+    tags: Mapping[str, str] = field(default_factory=dict)
     """Tag key to its exact value, or to `*` for any value."""
     id: str = ""
     name: str = ""
@@ -91,7 +88,7 @@ class AwsNodeClass:
     block_devices: tuple[BlockDevice, ...] = ()
     """Empty means the family's default volumes."""
     metadata_options: MetadataOptions = MetadataOptions()
-    tags: Mapping[str, str] = _EMPTY
+    tags: Mapping[str, str] = field(default_factory=dict)
     launch_template: str = ""
     """Name of a launch template that is used untouched (AWS-57); empty means that we write our own."""
     detailed_monitoring: bool = False
