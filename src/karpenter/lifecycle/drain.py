@@ -1,0 +1,84 @@
+"""Which pods of a leaving node are evicted next, and which are deleted because time is up. Pure.
+
+Source: spec v1 §3.2 (T-5, T-6, T-8). Protected pods (do-not-evict, do-not-disrupt) go last instead of holding the node
+for ever: the node's deletion was asked for by someone who may (LIF-35).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from karpenter.model.core import Pod
+from karpenter.model.pods import CRITICAL_PRIORITY_CLASSES, is_daemon, is_do_not_disrupt, is_static, is_terminal
+from karpenter.model.taints import DISRUPTED, untolerated
+from karpenter.model.units import UnixSeconds
+
+STUCK_AFTER_S: Final = 60.0
+"""A pod this long past its deletion deadline does not hold the drain."""
+DEFAULT_GRACE_S: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedDeletion:
+    """A pod to delete now, because the node's own deadline leaves it just this much grace."""
+
+    pod: Pod
+    grace_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrainStep:
+    """What the drain does now."""
+
+    evict: tuple[Pod, ...] = ()
+    delete: tuple[ForcedDeletion, ...] = ()
+    waiting: tuple[Pod, ...] = ()
+    """Every pod that still holds the node, those to evict and those already terminating."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing holds the node any more."""
+        return not self.waiting
+
+
+def drain_step(pods: Sequence[Pod], now: UnixSeconds, *, deadline: UnixSeconds | None = None) -> DrainStep:
+    """Return the next step for the pods on a node.
+
+    `deadline` is when the node goes regardless (terminationGracePeriod); None means that the drain has all time it needs.
+    """
+    holding = tuple(pod for pod in pods if _holds(pod, now))
+    evictable = [pod for pod in holding if not pod.metadata.is_deleting]
+    first_tier = min((_tier(pod) for pod in holding), default=None)
+    return DrainStep(
+        evict=tuple(pod for pod in evictable if _tier(pod) == first_tier),
+        delete=_overdue(holding, now, deadline),
+        waiting=holding,
+    )
+
+
+def _holds(pod: Pod, now: UnixSeconds) -> bool:
+    if is_terminal(pod) or is_static(pod) or not untolerated((DISRUPTED,), pod.spec.tolerations):
+        return False
+    gone_by = pod.metadata.deleted_at
+    return gone_by is None or now <= gone_by + STUCK_AFTER_S
+
+
+def _tier(pod: Pod) -> tuple[bool, bool, bool]:
+    critical = pod.spec.priority_class_name in CRITICAL_PRIORITY_CLASSES
+    return is_do_not_disrupt(pod), critical, is_daemon(pod)
+
+
+def _overdue(pods: Sequence[Pod], now: UnixSeconds, deadline: UnixSeconds | None) -> tuple[ForcedDeletion, ...]:
+    """Pods whose own grace would not fit before the deadline any more (T-8), with the grace that is left."""
+    if deadline is None:
+        return ()
+    forced = []
+    for pod in pods:
+        grace_s = pod.spec.termination_grace_period_seconds
+        needed_s = DEFAULT_GRACE_S if grace_s is None else grace_s
+        already_in_time = pod.metadata.deleted_at is not None and pod.metadata.deleted_at <= deadline
+        if now > deadline - needed_s and not already_in_time:
+            forced.append(ForcedDeletion(pod, max(int(deadline - now), 1)))
+    return tuple(forced)

@@ -1,0 +1,270 @@
+"""The only mutable picture of the cluster: fed by informers, read through snapshots.
+
+Every event replaces what it concerns and marks one view as stale; `snapshot` rebuilds the stale views and shares the
+rest. Events may come late, twice or in another order: the same objects always end in the same state.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from karpenter.model.core import (
+    CSINode,
+    DaemonSet,
+    LimitRange,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+    StorageClass,
+)
+from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.nodepool import NodePool
+from karpenter.model.pods import is_provisionable, is_reschedulable, is_terminal
+from karpenter.model.resources import NODES, Resources, add
+from karpenter.model.units import ObjectKey, PoolKey, ProviderID, UnixSeconds
+from karpenter.scheduling.snapshot import NodeView, PoolView, Snapshot, Volumes
+from karpenter.state.daemons import daemon_pods
+from karpenter.state.offers import Offers
+from karpenter.state.views import Marks, node_view
+
+
+class ClusterState:
+    """Nodes, claims, pods and pools as last seen, with what the operator itself decided about them."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.claims: dict[str, NodeClaim] = {}
+        self.pods: dict[ObjectKey, Pod] = {}
+        self.pools: dict[PoolKey, NodePool] = {}
+        self.daemon_sets: dict[ObjectKey, DaemonSet] = {}
+        self.pdbs: dict[ObjectKey, PodDisruptionBudget] = {}
+        self.volume_claims: dict[ObjectKey, PersistentVolumeClaim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+        self.storage_classes: dict[str, StorageClass] = {}
+        self.csi_nodes: dict[str, CSINode] = {}
+        self.namespaces: dict[str, Namespace] = {}
+        self.limit_ranges: dict[ObjectKey, LimitRange] = {}
+        self.generation = 0
+        self._offers = Offers()
+        self._pods_on: defaultdict[str, set[ObjectKey]] = defaultdict(set)
+        self._claim_of: dict[ProviderID, str] = {}
+        self._node_of: dict[ProviderID, str] = {}
+        self._marks: dict[str, Marks] = {}
+        self._views: dict[str, NodeView] = {}
+        self._stale: set[str] = set()
+
+    # --- events ---------------------------------------------------------------------------------------------------
+
+    def set_node(self, node: Node) -> None:
+        """Take in a node as it is now."""
+        self.nodes[node.metadata.name] = node
+        if node.spec.provider_id:
+            provider_id = ProviderID(node.spec.provider_id)
+            self._node_of[provider_id] = node.metadata.name
+            self._touch(self._claim_of.get(provider_id))
+        self._touch(node.metadata.name)
+
+    def drop_node(self, name: str) -> None:
+        """Forget a node that no longer exists."""
+        node = self.nodes.pop(name, None)
+        if node and node.spec.provider_id and self._node_of.get(ProviderID(node.spec.provider_id)) == name:
+            del self._node_of[ProviderID(node.spec.provider_id)]
+            self._touch(self._claim_of.get(ProviderID(node.spec.provider_id)))
+        self._marks.pop(name, None)
+        self._touch(name)
+
+    def set_claim(self, claim: NodeClaim) -> None:
+        """Take in a claim as it is now."""
+        self.claims[claim.name] = claim
+        if claim.provider_id:
+            self._claim_of[claim.provider_id] = claim.name
+            self._touch(self._node_of.get(claim.provider_id))
+        self._touch(claim.name)
+
+    def drop_claim(self, name: str) -> None:
+        """Forget a claim that no longer exists."""
+        claim = self.claims.pop(name, None)
+        if claim and claim.provider_id and self._claim_of.get(claim.provider_id) == name:
+            del self._claim_of[claim.provider_id]
+            self._touch(self._node_of.get(claim.provider_id))
+        self._marks.pop(name, None)
+        self._touch(name)
+
+    def set_pod(self, pod: Pod) -> None:
+        """Take in a pod as it is now; a terminal pod uses nothing but is remembered until it is gone."""
+        key = pod.metadata.key
+        before = self.pods.get(key)
+        if before is not None and before.spec.node_name != pod.spec.node_name:
+            self._leave(key, before.spec.node_name)
+        self.pods[key] = pod
+        if pod.spec.node_name:
+            self._pods_on[pod.spec.node_name].add(key)
+        self._touch(pod.spec.node_name or None)
+
+    def drop_pod(self, key: ObjectKey) -> None:
+        """Forget a pod that no longer exists."""
+        pod = self.pods.pop(key, None)
+        if pod is not None:
+            self._leave(key, pod.spec.node_name)
+
+    def _leave(self, key: ObjectKey, node_name: str) -> None:
+        self._pods_on[node_name].discard(key)
+        if not self._pods_on[node_name]:
+            del self._pods_on[node_name]
+        self._touch(node_name or None)
+
+    def set_csi_node(self, csi: CSINode) -> None:
+        """Take in what drivers run on a node and how much they can attach."""
+        self.csi_nodes[csi.metadata.name] = csi
+        self._touch(csi.metadata.name)
+
+    def drop_csi_node(self, name: str) -> None:
+        """Forget a node's drivers."""
+        self.csi_nodes.pop(name, None)
+        self._touch(name)
+
+    def touch(self) -> None:
+        """Say that something beside nodes, claims and pods changed (a pool, a budget, a volume)."""
+        self.generation += 1
+
+    def set_offers(self, offers: Offers) -> None:
+        """Take in what every pool can launch now; prices of all nodes follow."""
+        if offers != self._offers:
+            self._offers = offers
+            self._stale.update(self._views)
+            self.generation += 1
+
+    # --- what the operator decided --------------------------------------------------------------------------------
+
+    def nominate(self, name: str, until: UnixSeconds) -> None:
+        """Expect pods on a node or claim until then: it is no candidate meanwhile (S-62)."""
+        marks = self._marks.get(name, Marks())
+        self._marks[name] = Marks(until, marks.is_marked_for_deletion)
+        self._touch(name)
+
+    def mark_for_deletion(self, name: str) -> None:
+        """Count a node as leaving: it offers no room, and its pods look for another place."""
+        marks = self._marks.get(name, Marks())
+        self._marks[name] = Marks(marks.nominated_until, is_marked_for_deletion=True)
+        self._touch(name)
+
+    def unmark(self, name: str) -> None:
+        """Take a mark for deletion back."""
+        marks = self._marks.get(name, Marks())
+        self._marks[name] = Marks(marks.nominated_until, is_marked_for_deletion=False)
+        self._touch(name)
+
+    # --- questions ------------------------------------------------------------------------------------------------
+
+    def unlaunched_claims(self) -> tuple[str, ...]:
+        """Return claims that wait for their machine; while there are any, no new plan is made (S-4)."""
+        waiting = (claim for claim in self.claims.values() if not claim.provider_id and not claim.metadata.is_deleting)
+        return tuple(sorted(claim.name for claim in waiting))
+
+    def pods_on(self, node_name: str) -> tuple[Pod, ...]:
+        """Return the pods bound to a node, sorted by namespace and name."""
+        return tuple(self.pods[key] for key in sorted(self._pods_on.get(node_name, ())))
+
+    def claim_of(self, node: Node) -> NodeClaim | None:
+        """Return the claim a node was launched for; None for a foreign node."""
+        name = self._claim_of.get(ProviderID(node.spec.provider_id)) if node.spec.provider_id else None
+        return self.claims.get(name) if name else None
+
+    def node_of(self, claim: NodeClaim) -> Node | None:
+        """Return the node of a claim; None until it joined."""
+        name = self._node_of.get(claim.provider_id) if claim.provider_id else None
+        return self.nodes.get(name) if name else None
+
+    def nodes_of(self, provider_id: ProviderID) -> tuple[Node, ...]:
+        """Return every node that reports this provider id; more than one means that something is broken."""
+        return tuple(node for node in self.nodes.values() if node.spec.provider_id == provider_id)
+
+    def provisionable_pods(self) -> tuple[Pod, ...]:
+        """Return the unbound pods that a new node could help."""
+        return tuple(pod for pod in self.pods.values() if not pod.spec.node_name and is_provisionable(pod))
+
+    def snapshot(self, now: UnixSeconds) -> Snapshot:
+        """Return everything a decision may look at, as of now."""
+        views = self._fresh_views(now)
+        ordered = tuple(views[name] for name in sorted(views))
+        return Snapshot(
+            taken_at=now,
+            generation=self.generation,
+            nodes=ordered,
+            pools=self._pool_views(ordered),
+            pending=self._pending(ordered),
+            daemons=daemon_pods(self.daemon_sets.values(), self._daemon_owned()),
+            pdbs=tuple(self.pdbs[key] for key in sorted(self.pdbs)),
+            volumes=Volumes(dict(self.volume_claims), dict(self.volumes), dict(self.storage_classes)),
+            namespaces=dict(self.namespaces),
+            limit_ranges=tuple(self.limit_ranges[key] for key in sorted(self.limit_ranges)),
+            well_known=self._offers.well_known,
+        )
+
+    # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _touch(self, name: str | None) -> None:
+        self.generation += 1
+        if name:
+            self._stale.add(name)
+
+    def _fresh_views(self, now: UnixSeconds) -> Mapping[str, NodeView]:
+        expired = [name for name, m in self._marks.items() if m.nominated_until and m.nominated_until <= now]
+        for name in expired:
+            self._marks[name] = Marks(None, self._marks[name].is_marked_for_deletion)
+        for name in self._stale.union(expired):
+            view = self._build(name, now)
+            if view is None:
+                self._views.pop(name, None)
+            else:
+                self._views[name] = view
+        self._stale.clear()
+        return self._views
+
+    def _build(self, name: str, now: UnixSeconds) -> NodeView | None:
+        """Build the view keyed by a node's name, or by a claim's while it has no node."""
+        node = self.nodes.get(name)
+        claim = self.claim_of(node) if node else self.claims.get(name)
+        if node is None and (claim is None or self.node_of(claim) is not None):
+            return None
+        marks = self._marks.get(name, Marks())
+        claim_marks = self._marks.get(claim.name, Marks()) if claim else Marks()
+        view = node_view(
+            node,
+            claim,
+            (self.pods[key] for key in self._pods_on.get(name, ())) if node else (),
+            now=now,
+            marks=Marks(
+                _later(marks.nominated_until, claim_marks.nominated_until),
+                marks.is_marked_for_deletion or claim_marks.is_marked_for_deletion,
+            ),
+            csi=self.csi_nodes.get(name),
+        )
+        return self._offers.priced(view)
+
+    def _daemon_owned(self) -> Iterable[Pod]:
+        return (pod for pod in self.pods.values() if pod.metadata.is_owned_by("DaemonSet") and not is_terminal(pod))
+
+    def _pending(self, views: Iterable[NodeView]) -> tuple[Pod, ...]:
+        """Provisionable pods, and those of nodes that are leaving (POD-5), sorted by namespace and name."""
+        leaving = [pod for view in views if view.is_deleting for pod in view.pods if is_reschedulable(pod)]
+        return tuple(sorted([*self.provisionable_pods(), *leaving], key=lambda pod: pod.metadata.key))
+
+    def _pool_views(self, views: Iterable[NodeView]) -> tuple[PoolView, ...]:
+        usage: dict[PoolKey, Resources] = {}
+        for view in views:
+            if view.pool is not None and not view.is_deleting:
+                usage[view.pool] = add(usage.get(view.pool, {}), view.capacity, {NODES: 1})
+        live = [pool for pool in self.pools.values() if not pool.metadata.is_deleting]
+        ordered = sorted(live, key=lambda pool: (-pool.weight, pool.key.kind, pool.name))
+        return tuple(self._offers.pool_view(pool, usage.get(pool.key, {})) for pool in ordered)
+
+
+def _later(first: UnixSeconds | None, second: UnixSeconds | None) -> UnixSeconds | None:
+    if first is None or second is None:
+        return first if second is None else second
+    return max(first, second)

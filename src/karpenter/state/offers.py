@@ -1,0 +1,59 @@
+"""What every pool can launch now, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from karpenter.cloud.errors import CloudError
+from karpenter.cloud.provider import CloudProvider
+from karpenter.model.instancetype import InstanceType
+from karpenter.model.nodepool import NodePool
+from karpenter.model.resources import Resources
+from karpenter.model.units import PoolKey
+from karpenter.scheduling.snapshot import NodeView, PoolView
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Instance types by pool; for a pool that has none, why."""
+
+    types: Mapping[PoolKey, tuple[InstanceType, ...]] = field(default_factory=dict)
+    unready: Mapping[PoolKey, str] = field(default_factory=dict)
+    well_known: frozenset[str] = frozenset()
+    """Label keys of the catalogue that pods may constrain although no pool mentions them."""
+
+    def pool_view(self, pool: NodePool, usage: Resources) -> PoolView:
+        """Return a pool with what it can launch and what it uses."""
+        types = self.types.get(pool.key, ())
+        reason = self.unready.get(pool.key)
+        if reason is None and not types:
+            reason = "its instance types are not known yet"
+        return PoolView(pool, types, usage, unready=reason)
+
+    def priced(self, view: NodeView) -> NodeView:
+        """Return the view with the current price of its offering; unchanged when that is unknown."""
+        if view.pool is None or view.instance_type is None:
+            return view
+        for instance_type in self.types.get(view.pool, ()):
+            if instance_type.name == view.instance_type:
+                place = (view.zone, view.capacity_type)
+                prices = [o.price for o in instance_type.offerings if (o.zone, o.capacity_type) == place]
+                return replace(view, price=min(prices)) if prices else view
+        return view
+
+
+async def load_offers(provider: CloudProvider, pools: Iterable[NodePool], well_known: frozenset[str]) -> Offers:
+    """Ask the cloud what each pool can launch; a failure makes that pool unready and no other (SCH-1, AWS-3, AWS-4)."""
+    types: dict[PoolKey, tuple[InstanceType, ...]] = {}
+    unready: dict[PoolKey, str] = {}
+    for pool in pools:
+        try:
+            found = tuple(await provider.instance_types(pool))
+        except CloudError as error:
+            unready[pool.key] = str(error)
+            continue
+        types[pool.key] = found
+        if not found:
+            unready[pool.key] = "its node class offers no instance type"
+    return Offers(types, unready, well_known)
