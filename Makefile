@@ -8,7 +8,7 @@ READY := $(VENV)/ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench fmt lock clean
+.PHONY: help setup demo test check format lint types contracts bench fmt lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1@\2/p' Makefile | column -t -s @
@@ -30,10 +30,18 @@ demo: $(READY) ## a cluster with Karpenter in one process (ARGS='--port 8081' an
 test: $(READY) ## run the tests (ARGS='-k taints' and so on)
 	@$(BIN)/pytest --quiet --numprocesses auto --dist worksteal $(ARGS)
 
-check: $(READY) ## format, lint, types, import contracts
+check: format lint types contracts ## format, lint, types, import contracts (make -k check runs all four even if one fails)
+
+format: $(READY)
 	@$(BIN)/ruff format --check --quiet --output-format concise . || { echo 'make fmt formats these files' >&2; exit 1; }
+
+lint: $(READY)
 	@$(BIN)/ruff check --quiet --output-format concise .
+
+types: $(READY)
 	@$(BIN)/mypy
+
+contracts: $(READY)
 	@$(BIN)/lint-imports --no-logo importlinter.ini
 
 bench: $(READY) ## time the solver
