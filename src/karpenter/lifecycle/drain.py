@@ -46,7 +46,7 @@ class DrainStep:
 def drain_step(pods: Sequence[Pod], now: UnixSeconds, *, deadline: UnixSeconds | None = None) -> DrainStep:
     """Return the next step for the pods on a node.
 
-    `deadline` is when the node goes regardless (terminationGracePeriod); None means that the drain has all time it needs.
+    `deadline` is when the node goes regardless (terminationGracePeriod); None means that the drain takes its time.
     """
     holding = tuple(pod for pod in pods if _holds(pod, now))
     evictable = [pod for pod in holding if not pod.metadata.is_deleting]

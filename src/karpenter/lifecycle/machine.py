@@ -13,11 +13,11 @@ import msgspec
 
 from karpenter.model import labels
 from karpenter.model.core import Node
-from karpenter.model.meta import Condition, find_condition
+from karpenter.model.meta import Condition, changed_condition, find_condition
 from karpenter.model.nodeclaim import INITIALIZED, LAUNCHED, READY, REGISTERED, NodeClaim
 from karpenter.model.resources import parse_resources
 from karpenter.model.taints import UNREGISTERED, Taint, is_ephemeral
-from karpenter.model.units import UnixSeconds, to_rfc3339
+from karpenter.model.units import UnixSeconds
 
 LIFE: Final = (LAUNCHED, REGISTERED, INITIALIZED)
 """The conditions of a claim's life, in order; `Ready` is all of them."""
@@ -80,38 +80,38 @@ def next_step(claim: NodeClaim, nodes: Sequence[Node], now: UnixSeconds, *, time
     if not claim.is_true(LAUNCHED):
         return _launch(claim, now, timeouts)
     if not claim.is_true(REGISTERED):
-        return _register(claim, nodes, now, timeouts)
+        return _register(claim, nodes, now=now, timeouts=timeouts)
     if not claim.is_true(INITIALIZED):
         return _initialize(claim, nodes, now)
     return Step(conditions=_changed(claim, {}, now))
 
 
 def _launch(claim: NodeClaim, now: UnixSeconds, timeouts: Timeouts) -> Step:
-    left = _time_left(claim, LAUNCHED, now, timeouts.launch_s)
+    left = _time_left(claim, LAUNCHED, now=now, limit_s=timeouts.launch_s)
     if left <= 0:
         return Step(GiveUp("launch_timeout"))
-    return Step(Launch(), _changed(claim, {}, now), requeue_after_s=left)
+    return Step(Launch(), _changed(claim, (), now), requeue_after_s=left)
 
 
-def _register(claim: NodeClaim, nodes: Sequence[Node], now: UnixSeconds, timeouts: Timeouts) -> Step:
+def _register(claim: NodeClaim, nodes: Sequence[Node], *, now: UnixSeconds, timeouts: Timeouts) -> Step:
     if len(nodes) > 1:
         names = ", ".join(sorted(node.metadata.name for node in nodes))
-        status = ("False", "MultipleNodesFound", f"nodes {names} share provider id {claim.provider_id}")
-        return Step(conditions=_changed(claim, {REGISTERED: status}, now))
-    left = _time_left(claim, REGISTERED, now, timeouts.registration_s)
+        message = f"nodes {names} share provider id {claim.provider_id}"
+        return Step(conditions=_changed(claim, (Condition(REGISTERED, "False", "MultipleNodesFound", message),), now))
+    left = _time_left(claim, REGISTERED, now=now, limit_s=timeouts.registration_s)
     if not nodes:
         if left <= 0:
             return Step(GiveUp("registration_timeout"))
-        status = ("Unknown", "NodeNotFound", "the node has not joined the cluster yet")
-        return Step(conditions=_changed(claim, {REGISTERED: status}, now), requeue_after_s=left)
-    return Step(Register(nodes[0]), _changed(claim, {REGISTERED: ("True", "", "")}, now))
+        waiting = Condition(REGISTERED, "Unknown", "NodeNotFound", "the node has not joined the cluster yet")
+        return Step(conditions=_changed(claim, (waiting,), now), requeue_after_s=left)
+    return Step(Register(nodes[0]), _changed(claim, (Condition(REGISTERED, "True"),), now))
 
 
 def _initialize(claim: NodeClaim, nodes: Sequence[Node], now: UnixSeconds) -> Step:
     waiting = _not_initialized_because(claim, nodes)
     if waiting is None:
-        return Step(Initialize(nodes[0]), _changed(claim, {INITIALIZED: ("True", "", "")}, now))
-    return Step(conditions=_changed(claim, {INITIALIZED: ("Unknown", *waiting)}, now))
+        return Step(Initialize(nodes[0]), _changed(claim, (Condition(INITIALIZED, "True"),), now))
+    return Step(conditions=_changed(claim, (Condition(INITIALIZED, "Unknown", *waiting),), now))
 
 
 def _not_initialized_because(claim: NodeClaim, nodes: Sequence[Node]) -> tuple[str, str] | None:
@@ -139,29 +139,21 @@ def _present(taints: Sequence[Taint], wanted: Sequence[Taint]) -> list[Taint]:
     return [taint for taint in taints if any(taint.matches(other) for other in wanted)]
 
 
-def _time_left(claim: NodeClaim, kind: str, now: UnixSeconds, limit_s: float) -> float:
+def _time_left(claim: NodeClaim, kind: str, *, now: UnixSeconds, limit_s: float) -> float:
     """Seconds until the limit, counted from when the condition first appeared."""
     condition = claim.condition(kind)
     since = condition.since if condition else None
     return limit_s if since is None else since + limit_s - now
 
 
-def _changed(claim: NodeClaim, new: Mapping[str, tuple[str, str, str]], now: UnixSeconds) -> tuple[Condition, ...]:
-    """Return the conditions to write: the new ones, those of the life that are missing, and `Ready` derived from all."""
-    wanted: dict[str, tuple[str, str, str]] = {
-        kind: ("Unknown", "AwaitingReconciliation", "not looked at yet")
-        for kind in LIFE
-        if claim.condition(kind) is None
-    }
-    wanted |= new
-    status = {kind: wanted[kind][0] if kind in wanted else _status(claim, kind) for kind in LIFE}
-    missing = [kind for kind in LIFE if status[kind] != "True"]
-    if missing:
-        worst = "False" if any(status[kind] == "False" for kind in LIFE) else "Unknown"
-        wanted[READY] = (worst, "ReconcilingDependents", f"waiting for {', '.join(missing)}")
-    else:
-        wanted[READY] = ("True", "", "")
-    updates = (set_condition(claim.conditions, kind, value, now) for kind, value in wanted.items())
+def _changed(claim: NodeClaim, new: Sequence[Condition], now: UnixSeconds) -> tuple[Condition, ...]:
+    """Return the conditions to write: the new ones, those of the life that are missing, and `Ready` from all three."""
+    missing = (kind for kind in LIFE if claim.condition(kind) is None)
+    wanted = {kind: Condition(kind, "Unknown", "AwaitingReconciliation", "not looked at yet") for kind in missing}
+    wanted |= {condition.type: condition for condition in new}
+    status = {kind: wanted[kind].status if kind in wanted else _status(claim, kind) for kind in LIFE}
+    wanted[READY] = _ready(status)
+    updates = (changed_condition(claim.conditions, condition, now) for condition in wanted.values())
     return tuple(update for update in updates if update is not None)
 
 
@@ -170,27 +162,19 @@ def _status(claim: NodeClaim, kind: str) -> str:
     return condition.status if condition else "Unknown"
 
 
-def set_condition(
-    conditions: Sequence[Condition], kind: str, value: tuple[str, str, str], now: UnixSeconds
-) -> Condition | None:
-    """Return the condition with (status, reason, message), or None when it already says so.
-
-    The transition time moves only when the status changes.
-    """
-    status, reason, message = value
-    present = find_condition(conditions, kind)
-    if present and (present.status, present.reason, present.message) == (status, reason or kind, message):
-        return None
-    same = present is not None and present.status == status
-    since = present.last_transition_time if present is not None and same else to_rfc3339(now)
-    return Condition(kind, status, reason or kind, message, since)
+def _ready(status: Mapping[str, str]) -> Condition:
+    missing = [kind for kind in LIFE if status[kind] != "True"]
+    if not missing:
+        return Condition(READY, "True")
+    worst = "False" if "False" in status.values() else "Unknown"
+    return Condition(READY, worst, "ReconcilingDependents", f"waiting for {', '.join(missing)}")
 
 
 def registration_patch(claim: NodeClaim, node: Node) -> dict[str, object]:
     """Return the merge patch that makes a node ours (L-5).
 
-    Labels and annotations of the claim go over the node's. Taints and startup taints are copied once, unless the node says
-    that it brought its own; the unregistered taint goes. The list fields make the patch depend on the resource version.
+    Labels and annotations of the claim go over the node's. Taints and startup taints are copied once, unless the node
+    says that it brought its own; the unregistered taint goes. List fields make the patch depend on the version read.
     """
     synced = node.metadata.labels.get(labels.DO_NOT_SYNC_TAINTS) == "true"
     wanted = () if synced else (*claim.taints, *claim.startup_taints)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from karpenter.model.units import ObjectKey, UnixSeconds, from_rfc3339
+from karpenter.model.units import ObjectKey, UnixSeconds, from_rfc3339, to_rfc3339
 
 
 class OwnerReference(msgspec.Struct, frozen=True, rename="camel"):
@@ -98,6 +98,27 @@ class Condition(msgspec.Struct, frozen=True, rename="camel"):
 def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | None:
     """Return the condition of this type; None when it was never set."""
     return next((condition for condition in conditions if condition.type == kind), None)
+
+
+def changed_condition(conditions: Iterable[Condition], wanted: Condition, now: UnixSeconds) -> Condition | None:
+    """Return `wanted` with its transition time, or None when the conditions already say the same.
+
+    The time moves only when the status changes. A missing reason becomes the type, which the API demands.
+    """
+    present = find_condition(conditions, wanted.type)
+    reason = wanted.reason or wanted.type
+    if present and (present.status, present.reason, present.message) == (wanted.status, reason, wanted.message):
+        return None
+    same = present is not None and present.status == wanted.status
+    since = present.last_transition_time if present is not None and same else to_rfc3339(now)
+    return msgspec.structs.replace(wanted, reason=reason, last_transition_time=since)
+
+
+def merged_conditions(conditions: Iterable[Condition], changed: Iterable[Condition]) -> list[dict[str, object]]:
+    """Return the whole list for a status patch: the present conditions with the changed ones in their place."""
+    by_type = {condition.type: condition for condition in (*conditions, *changed)}
+    raw: list[dict[str, object]] = [msgspec.to_builtins(condition) for condition in by_type.values()]
+    return [{key: value for key, value in entry.items() if value is not None} for entry in raw]
 
 
 class SelectorExpression(msgspec.Struct, frozen=True, rename="camel"):
