@@ -1,0 +1,219 @@
+"""Every setting, in one table: its key, its variable, its default and what it does.
+
+A setting comes from `--set KEY=VALUE`, else from its environment variable, else from the default in the feature's own
+dataclass. They are read once, at the start. `docs/settings.md` is written from this table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from karpenter.model.duration import format_duration, parse_duration
+from karpenter.model.errors import KarpenterError
+from karpenter.scheduling.policy import Policy, PreferencePolicy
+
+
+class SettingsError(KarpenterError):
+    """A flag or variable cannot be used; the message is one sentence that says which, why and what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """How long pods are collected before they are planned for together."""
+
+    idle_duration_s: float = 1.0
+    """The window closes this long after the last new pod."""
+    max_duration_s: float = 10.0
+    """The window closes at the latest this long after the first pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, each in the dataclass of the feature that reads it."""
+
+    batch: Batching = Batching()
+    policy: Policy = dataclasses.field(default_factory=Policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a value looks like, how it is read and how it is shown."""
+
+    name: str
+    read: Callable[[str], Any]
+    """Raises ValueError, saying in words what is wrong."""
+    show: Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table."""
+
+    key: str
+    """`part.name`, as `--set` takes it."""
+    field: str
+    """The attribute of the part that holds the value."""
+    form: Form
+    meaning: str
+    variable: str = ""
+    """The environment variable, Karpenter's own name where it has one; empty when there is none."""
+
+    @property
+    def part(self) -> str:
+        """The attribute of `Settings` it belongs to."""
+        return self.key.partition(".")[0]
+
+
+def _duration(text: str) -> float:
+    seconds = parse_duration(text)
+    if seconds <= 0:
+        raise ValueError(f"{text!r} is not longer than 0s")
+    return seconds
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not (math.isfinite(amount) and amount >= 0):
+        raise ValueError(f"{text!r} is not a number of 0 or more")
+    return amount
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def _switch(text: str) -> bool:
+    if text not in {"on", "off", "true", "false"}:
+        raise ValueError(f"{text!r} is neither on nor off")
+    return text in {"on", "true"}
+
+
+def _choice(*words: str) -> Form:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
+        return text
+
+    return Form(" or ".join(f"`{word}`" for word in words), read, str)
+
+
+DURATION: Final = Form("duration", _duration, format_duration)
+AMOUNT: Final = Form("number", _amount, lambda value: f"{value:g}")
+COUNT: Final = Form("count", _count, str)
+SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else "off")
+
+SETTINGS: Final[tuple[Setting, ...]] = (
+    Setting(
+        "batch.idleDuration",
+        "idle_duration_s",
+        DURATION,
+        "A batch of pods is planned for once no new pod has come for this long.",
+        variable="BATCH_IDLE_DURATION",
+    ),
+    Setting(
+        "batch.maxDuration",
+        "max_duration_s",
+        DURATION,
+        "A batch is planned for at the latest this long after its first pod.",
+        variable="BATCH_MAX_DURATION",
+    ),
+    Setting(
+        "policy.nodeFee",
+        "node_fee",
+        AMOUNT,
+        "USD per hour that every node counts on top of its price, so that fewer nodes win among equal prices.",
+    ),
+    Setting(
+        "policy.preferences",
+        "preferences",
+        _choice(*get_args(PreferencePolicy)),
+        "Whether preferred affinities and the like are heeded while that is possible, or not at all.",
+        variable="PREFERENCE_POLICY",
+    ),
+    Setting(
+        "policy.maxPodsPerNode",
+        "max_pods_per_node",
+        COUNT,
+        "Most pods planned for one node, beside what type and kubelet allow; without effect when the rails are off.",
+    ),
+    Setting(
+        "policy.rails",
+        "rails",
+        SWITCH,
+        "Off plans for price alone: nothing but the pods' and the pools' own rules limits a node.",
+    ),
+)
+
+
+def read_settings(assignments: Sequence[str], environment: Mapping[str, str]) -> Settings:
+    """Return the settings that `--set` texts (`KEY=VALUE`, the last one wins) and the environment make.
+
+    Raises:
+        SettingsError: a key is unknown or a value cannot be read.
+    """
+    texts = {
+        setting: (setting.variable, environment[setting.variable])
+        for setting in SETTINGS
+        if environment.get(setting.variable)
+    }
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals:
+            raise SettingsError(f"--set {assignment}: a value is missing, write {assignment}=VALUE")
+        texts[_setting(key.strip())] = (f"--set {key}", text.strip())
+    settings = Settings()
+    for setting, (origin, text) in texts.items():
+        settings = _with(settings, setting, origin=origin, text=text)
+    return settings
+
+
+def _setting(key: str) -> Setting:
+    known = {setting.key: setting for setting in SETTINGS}
+    if key in known:
+        return known[key]
+    near = difflib.get_close_matches(key.lower(), [name.lower() for name in known], n=1, cutoff=0.5)
+    names = [name for name in known if name.lower() in near]
+    hint = f"did you mean {names[0]}?" if names else f"write one of {', '.join(known)}"
+    raise SettingsError(f"--set {key}: there is no such setting, {hint}")
+
+
+def _with(settings: Settings, setting: Setting, *, origin: str, text: str) -> Settings:
+    try:
+        value = setting.form.read(text)
+    except ValueError as error:
+        raise SettingsError(f"{origin}: {error}") from error
+    part = dataclasses.replace(getattr(settings, setting.part), **{setting.field: value})
+    return dataclasses.replace(settings, **{setting.part: part})
+
+
+def shown(settings: Settings, part: str) -> dict[str, object]:
+    """Return one part's values by their name in the table, durations in seconds: what `simulate` prints as `policy`."""
+    return {
+        setting.key.partition(".")[2]: getattr(getattr(settings, part), setting.field)
+        for setting in SETTINGS
+        if setting.part == part
+    }
+
+
+def table(settings: Iterable[Setting] = SETTINGS) -> str:
+    """Return the settings as a Markdown table, for `docs/settings.md`."""
+    rows = [
+        f"| `{setting.key}` | {f'`{setting.variable}`' if setting.variable else '–'} | {setting.form.name} "
+        f"| `{_default(setting)}` | {setting.meaning} |"
+        for setting in settings
+    ]
+    return "\n".join(["| setting | variable | value | default | meaning |", "| --- | --- | --- | --- | --- |", *rows])
+
+
+def _default(setting: Setting) -> str:
+    return setting.form.show(getattr(getattr(Settings(), setting.part), setting.field))

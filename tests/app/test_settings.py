@@ -1,0 +1,94 @@
+"""Settings come from flags, then the environment, then defaults; mistakes are answered in one helpful sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from karpenter.app.settings import SETTINGS, Batching, Settings, SettingsError, read_settings, shown, table
+from karpenter.scheduling.policy import Policy
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+def test_without_flags_and_variables_every_setting_has_its_default() -> None:
+    assert read_settings([], {}) == Settings(batch=Batching(1.0, 10.0), policy=Policy())
+
+
+def test_flags_set_values_of_every_form() -> None:
+    flags = ["batch.idleDuration=1m30s", "policy.nodeFee=0.02", "policy.maxPodsPerNode=58", "policy.rails=off"]
+    expected = Settings(
+        batch=Batching(idle_duration_s=90.0), policy=Policy(node_fee=0.02, max_pods_per_node=58, rails=False)
+    )
+    assert read_settings(flags, {}) == expected
+
+
+def test_karpenters_own_variables_are_understood() -> None:
+    environment = {"BATCH_MAX_DURATION": "20s", "BATCH_IDLE_DURATION": "2s", "PREFERENCE_POLICY": "Ignore"}
+    expected = Settings(batch=Batching(2.0, 20.0), policy=Policy(preferences="Ignore"))
+    assert read_settings([], environment) == expected
+
+
+def test_a_flag_wins_over_its_variable_and_the_last_flag_over_the_others() -> None:
+    flags = ["batch.idleDuration=3s", "batch.idleDuration=4s"]
+    assert read_settings(flags, {"BATCH_IDLE_DURATION": "2s"}).batch.idle_duration_s == 4.0
+
+
+def test_an_empty_variable_is_as_good_as_none() -> None:
+    assert read_settings([], {"BATCH_IDLE_DURATION": ""}) == Settings()
+
+
+@pytest.mark.parametrize(
+    "flag, sentence",
+    [
+        ("policy.nodefee=1", "--set policy.nodefee: there is no such setting, did you mean policy.nodeFee?"),
+        ("batch.idle=1s", "--set batch.idle: there is no such setting, did you mean batch.idleDuration?"),
+        ("policy.rails", "--set policy.rails: a value is missing, write policy.rails=VALUE"),
+        ("policy.rails=maybe", "--set policy.rails: 'maybe' is neither on nor off"),
+        ("policy.nodeFee=-1", "--set policy.nodeFee: '-1' is not a number of 0 or more"),
+        ("policy.nodeFee=nan", "--set policy.nodeFee: 'nan' is not a number of 0 or more"),
+        ("policy.maxPodsPerNode=0", "--set policy.maxPodsPerNode: '0' is not a whole number of 1 or more"),
+        ("policy.preferences=ignore", "--set policy.preferences: 'ignore' is not one of Respect, Ignore"),
+        ("batch.idleDuration=0s", "--set batch.idleDuration: '0s' is not longer than 0s"),
+        (
+            "batch.maxDuration=10",
+            "--set batch.maxDuration: '10' is not a duration such as 30s, 1m30s or 720h",
+        ),
+    ],
+)
+def test_a_wrong_flag_is_answered_in_one_sentence(flag: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        read_settings([flag], {})
+    assert str(raised.value) == sentence
+
+
+def test_a_key_like_no_other_is_answered_with_all_keys() -> None:
+    with pytest.raises(SettingsError, match=r"write one of batch\.idleDuration, .*policy\.rails"):
+        read_settings(["xyzzy=1"], {})
+
+
+def test_a_wrong_variable_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"^BATCH_MAX_DURATION: 'soon' is not a duration"):
+        read_settings([], {"BATCH_MAX_DURATION": "soon"})
+
+
+def test_a_part_is_shown_by_the_names_of_the_table() -> None:
+    assert shown(read_settings(["policy.rails=off"], {}), "policy") == {
+        "nodeFee": 0.01,
+        "preferences": "Respect",
+        "maxPodsPerNode": 110,
+        "rails": False,
+    }
+
+
+def test_every_default_reads_back_as_itself() -> None:
+    flags = [f"{setting.key}={setting.form.show(shown_default(setting.key))}" for setting in SETTINGS]
+    assert read_settings(flags, {}) == Settings()
+
+
+def shown_default(key: str) -> object:
+    part, _, name = key.partition(".")
+    return shown(Settings(), part)[name]
+
+
+def test_the_documentation_holds_the_table_as_it_is() -> None:
+    assert table() in DOCUMENT.read_text(encoding="utf-8"), "python tools/settings_table.py writes it anew"
