@@ -83,7 +83,7 @@ def next_step(claim: NodeClaim, nodes: Sequence[Node], now: UnixSeconds, *, time
         return _register(claim, nodes, now=now, timeouts=timeouts)
     if not claim.is_true(INITIALIZED):
         return _initialize(claim, nodes, now)
-    return Step(conditions=_changed(claim, {}, now))
+    return Step(conditions=_changed(claim, (), now))
 
 
 def _launch(claim: NodeClaim, now: UnixSeconds, timeouts: Timeouts) -> Step:
