@@ -154,6 +154,8 @@ class PodSpec(_Wire, frozen=True):
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     priority: int | None = None
     priority_class_name: str = ""
+    preemption_policy: str = ""
+    """`Never` for pods that displace nobody."""
     volumes: tuple[Volume, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
@@ -163,6 +165,7 @@ class PodSpec(_Wire, frozen=True):
 
 class ContainerStatus(_Wire, frozen=True):
     name: str = ""
+    restart_count: int = 0
     allocated_resources: RawResources = {}
     resources: ResourceRequirements | None = None
 
