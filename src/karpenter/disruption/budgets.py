@@ -78,5 +78,6 @@ def _is_terminating(view: NodeView) -> bool:
 
 
 def _is_ready(view: NodeView) -> bool:
+    # A dump without conditions says nothing against its nodes.
     ready = find_condition(view.node.status.conditions, "Ready") if view.node else None
-    return ready is not None and ready.is_true
+    return ready is None or ready.is_true
