@@ -228,12 +228,26 @@ class DaemonSet(_Wire, frozen=True):
     spec: DaemonSetSpec
 
 
+class WorkloadOrdinals(_Wire, frozen=True):
+    start: int = 0
+
+
 class WorkloadSpec(_Wire, frozen=True):
     template: PodTemplate
     replicas: int | None = None
     selector: LabelSelector | None = None
     volume_claim_templates: tuple[ClaimTemplate, ...] = ()
+    ordinals: WorkloadOrdinals = WorkloadOrdinals()
+    """Only on a StatefulSet."""
     parallelism: int | None = None
+    """Only on a Job, as are completions and suspend."""
+    completions: int | None = None
+    suspend: bool = False
+
+
+class WorkloadStatus(_Wire, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+    succeeded: int = 0
     """Only on a Job."""
 
 
@@ -242,6 +256,7 @@ class Workload(_Wire, frozen=True):
 
     metadata: ObjectMeta
     spec: WorkloadSpec
+    status: WorkloadStatus = WorkloadStatus()
 
 
 class PodDisruptionBudgetSpec(_Wire, frozen=True):
