@@ -151,6 +151,10 @@ class KubeClient(Protocol):
         """Evict a pod. Raises TooManyRequests when a disruption budget forbids it now, NotFound, Conflict."""
         ...
 
+    async def bind(self, name: str, *, namespace: str, node: str, uid: str = "") -> None:
+        """Give a pod its node (subresource `binding`). Raises Conflict when it has one or is leaving, NotFound."""
+        ...
+
     async def close(self) -> None:
         """Release connections; the client is not used again."""
         ...
