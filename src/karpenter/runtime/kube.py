@@ -54,12 +54,8 @@ CSI_NODES: Final = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", core.
 VOLUME_ATTACHMENTS: Final = Resource(
     "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", core.VolumeAttachment
 )
-LEASES: Final[Resource[RawObject]] = Resource(
-    "coordination.k8s.io", "v1", "leases", "Lease", dict, namespaced=True
-)
-PRIORITY_CLASSES: Final = Resource(
-    "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", core.PriorityClass
-)
+LEASES: Final[Resource[RawObject]] = Resource("coordination.k8s.io", "v1", "leases", "Lease", dict, namespaced=True)
+PRIORITY_CLASSES: Final = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", core.PriorityClass)
 PROVISIONERS: Final[Resource[RawObject]] = Resource("karpenter.sh", "v1alpha5", "provisioners", "Provisioner", dict)
 NODE_POOLS: Final[Resource[RawObject]] = Resource("karpenter.sh", "v1", "nodepools", "NodePool", dict)
 NODE_CLAIMS: Final[Resource[RawObject]] = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", dict)
@@ -114,7 +110,7 @@ class KubeClient(Protocol):
         label_selector: str = "",
         field_selector: str = "",
     ) -> AsyncIterator[WatchEvent[T]]:
-        """Yield changes after `resource_version`; ends when the server cuts the stream. Raises Gone when it is too old."""
+        """Yield changes after `resource_version` until the server cuts the stream. Raises Gone when that is too old."""
         ...
 
     async def create(self, resource: Resource[T], body: Mapping[str, Any], *, namespace: str = "") -> T:
@@ -172,7 +168,7 @@ class KubeError(KarpenterError):
         super().__init__(message)
 
 
-class NotFound(KubeError):  # noqa: N818 - named after the API's reason, as all below
+class NotFound(KubeError):
     status, reason = 404, "NotFound"
 
 
