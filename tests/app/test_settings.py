@@ -4,33 +4,32 @@ from pathlib import Path
 
 import pytest
 
-from karpenter.app.settings import SETTINGS, Batching, Settings, SettingsError, read_settings, shown, table
+from karpenter.app.settings import SETTINGS, Settings, SettingsError, read_settings, shown, table
+from karpenter.provisioning.batcher import BatchWindow
 from karpenter.scheduling.policy import Policy
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
 def test_without_flags_and_variables_every_setting_has_its_default() -> None:
-    assert read_settings([], {}) == Settings(batch=Batching(1.0, 10.0), policy=Policy())
+    assert read_settings([], {}) == Settings(batch=BatchWindow(1.0, 10.0), policy=Policy())
 
 
 def test_flags_set_values_of_every_form() -> None:
     flags = ["batch.idleDuration=1m30s", "policy.nodeFee=0.02", "policy.maxPodsPerNode=58", "policy.rails=off"]
-    expected = Settings(
-        batch=Batching(idle_duration_s=90.0), policy=Policy(node_fee=0.02, max_pods_per_node=58, rails=False)
-    )
+    expected = Settings(batch=BatchWindow(idle_s=90.0), policy=Policy(node_fee=0.02, max_pods_per_node=58, rails=False))
     assert read_settings(flags, {}) == expected
 
 
 def test_karpenters_own_variables_are_understood() -> None:
     environment = {"BATCH_MAX_DURATION": "20s", "BATCH_IDLE_DURATION": "2s", "PREFERENCE_POLICY": "Ignore"}
-    expected = Settings(batch=Batching(2.0, 20.0), policy=Policy(preferences="Ignore"))
+    expected = Settings(batch=BatchWindow(2.0, 20.0), policy=Policy(preferences="Ignore"))
     assert read_settings([], environment) == expected
 
 
 def test_a_flag_wins_over_its_variable_and_the_last_flag_over_the_others() -> None:
     flags = ["batch.idleDuration=3s", "batch.idleDuration=4s"]
-    assert read_settings(flags, {"BATCH_IDLE_DURATION": "2s"}).batch.idle_duration_s == 4.0
+    assert read_settings(flags, {"BATCH_IDLE_DURATION": "2s"}).batch.idle_s == 4.0
 
 
 def test_an_empty_variable_is_as_good_as_none() -> None:

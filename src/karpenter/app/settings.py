@@ -15,6 +15,7 @@ from typing import Any, Final, get_args
 
 from karpenter.model.duration import format_duration, parse_duration
 from karpenter.model.errors import KarpenterError
+from karpenter.provisioning.batcher import BatchWindow
 from karpenter.scheduling.policy import Policy, PreferencePolicy
 
 
@@ -23,20 +24,10 @@ class SettingsError(KarpenterError):
 
 
 @dataclass(frozen=True, slots=True)
-class Batching:
-    """How long pods are collected before they are planned for together."""
-
-    idle_duration_s: float = 1.0
-    """The window closes this long after the last new pod."""
-    max_duration_s: float = 10.0
-    """The window closes at the latest this long after the first pod."""
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, each in the dataclass of the feature that reads it."""
 
-    batch: Batching = Batching()
+    batch: BatchWindow = dataclasses.field(default_factory=BatchWindow)
     policy: Policy = dataclasses.field(default_factory=Policy)
 
 
@@ -115,14 +106,14 @@ SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else 
 SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
         "batch.idleDuration",
-        "idle_duration_s",
+        "idle_s",
         DURATION,
         "A batch of pods is planned for once no new pod has come for this long.",
         variable="BATCH_IDLE_DURATION",
     ),
     Setting(
         "batch.maxDuration",
-        "max_duration_s",
+        "max_s",
         DURATION,
         "A batch is planned for at the latest this long after its first pod.",
         variable="BATCH_MAX_DURATION",
