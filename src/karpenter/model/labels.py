@@ -76,6 +76,28 @@ WELL_KNOWN: Final = AWS_WELL_KNOWN | {
 }  # fmt: skip
 """Keys that pods may constrain although no pool mentions them; a catalogue may add its own (see `is_well_known`)."""
 
+IDENTITIES: Final = frozenset({PROVISIONER, NODEPOOL})
+"""The labels that tie a node to its pool."""
+
+AWS_KEYS_OF_NODEPOOL: Final = (AWS_WELL_KNOWN - {INSTANCE_PODS}) | {
+    f"{AWS_GROUP}/{name}"
+    for name in (
+        "capacity-reservation-id",
+        "capacity-reservation-interruptible",
+        "capacity-reservation-type",
+        "ec2nodeclass",
+        "instance-capability-flex",
+        "instance-cpu-manufacturer",
+        "instance-cpu-sustained-clock-speed-mhz",
+        "instance-ebs-bandwidth",
+        "instance-tenancy",
+        "nitro-sandbox",
+        "placement-group-id",
+        "placement-group-partition",
+    )
+}
+"""Keys of AWS that a v1 NodePool may name (A-27). Not all are well known to pods yet: no catalogue gives them."""
+
 ALIASES: Final = {
     "failure-domain.beta.kubernetes.io/zone": ZONE,
     "failure-domain.beta.kubernetes.io/region": REGION,
@@ -101,10 +123,23 @@ def domain(key: str) -> str:
 
 
 def is_restricted(key: str) -> bool:
-    """Return whether users of a Provisioner may not set or require this key (API-10, quirk 17 included)."""
+    """Return whether users of a Provisioner may not set or require this key (API-10 to 13, quirk 17 included).
+
+    The labels that tie a node to its pool are well known to pods, but never the user's to set.
+    """
+    if key in IDENTITIES:
+        return True
     if key in WELL_KNOWN or domain(key) in DOMAIN_EXCEPTIONS:
         return False
     return domain(key).endswith(RESTRICTED_DOMAINS) or key in RESTRICTED_KEYS
+
+
+def is_restricted_in_nodepool(key: str) -> bool:
+    """Return whether users of a v1 NodePool may not set or require this key (spec v1 §1.4, A-27)."""
+    if key in AWS_KEYS_OF_NODEPOOL or key in {CAPACITY_TYPE, HOSTNAME}:
+        return key == HOSTNAME
+    name = domain(key)
+    return any(name == restricted or name.endswith(f".{restricted}") for restricted in (GROUP, AWS_GROUP))
 
 
 def normalized(labels: dict[str, str]) -> dict[str, str]:

@@ -7,8 +7,9 @@ the rest. Fractions that do not fit are rounded up, away from zero, as the API m
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
+from typing import Final
 
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 _DECIMAL = {
@@ -23,7 +24,13 @@ _DECIMAL = {
     "P": Decimal(10**15),
     "E": Decimal(10**18),
 }
-_GRAMMAR = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3})?")
+_GRAMMAR: Final = re.compile(
+    r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?"
+)
+_EXACT: Final = Context(prec=2000)
+"""Precise enough that no quantity of a sane length is rounded before it is rounded up."""
+LARGEST: Final = 2**63 - 1
+"""The API machinery cuts off what is larger in magnitude, counted in base units."""
 
 
 def parse_quantity(text: str | int | float) -> Decimal:
@@ -37,20 +44,21 @@ def parse_quantity(text: str | int | float) -> Decimal:
         raise ValueError(f"{text!r} is not a quantity such as 500m, 2 or 4Gi")
     number, suffix = Decimal(match[1]), match[2] or ""
     if suffix in _BINARY:
-        return number * _BINARY[suffix]
+        return _EXACT.multiply(number, Decimal(_BINARY[suffix]))
     if suffix in _DECIMAL:
-        return number * _DECIMAL[suffix]
-    return number.scaleb(int(suffix[1:]))
+        return _EXACT.multiply(number, _DECIMAL[suffix])
+    return number.scaleb(int(suffix[1:]), _EXACT)
 
 
 def _round_away(value: Decimal) -> int:
-    return int(value.to_integral_value(ROUND_CEILING if value >= 0 else ROUND_FLOOR))
+    rounded = int(value.to_integral_value(ROUND_CEILING if value >= 0 else ROUND_FLOOR))
+    return max(-LARGEST, min(LARGEST, rounded))
 
 
 @lru_cache(maxsize=65536)
 def millis(text: str | int | float) -> int:
     """Return a quantity in thousandths, rounded away from zero: `100m` is 100, `2` is 2000. Raises ValueError."""
-    return _round_away(parse_quantity(text) * 1000)
+    return _round_away(_EXACT.multiply(parse_quantity(text), Decimal(1000)))
 
 
 @lru_cache(maxsize=65536)
