@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from karpenter.model.duration import format_duration, parse_duration
+from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
+from karpenter.model.durations import format_go_duration, parse_go_duration
 from karpenter.model.errors import KarpenterError
 from karpenter.provisioning.batcher import BatchWindow
 from karpenter.scheduling.policy import Policy, PreferencePolicy
@@ -29,6 +30,7 @@ class Settings:
 
     batch: BatchWindow = dataclasses.field(default_factory=BatchWindow)
     policy: Policy = dataclasses.field(default_factory=Policy)
+    aws: AwsSettings = DEFAULT_SETTINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Setting:
 
 
 def _duration(text: str) -> float:
-    seconds = parse_duration(text)
+    seconds = parse_go_duration(text)
     if seconds <= 0:
         raise ValueError(f"{text!r} is not longer than 0s")
     return seconds
@@ -77,9 +79,15 @@ def _amount(text: str) -> float:
     return amount
 
 
-def _count(text: str) -> int:
+def _positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise ValueError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
 
 
@@ -98,9 +106,10 @@ def _choice(*words: str) -> Form:
     return Form(" or ".join(f"`{word}`" for word in words), read, str)
 
 
-DURATION: Final = Form("duration", _duration, format_duration)
+DURATION: Final = Form("duration", _duration, format_go_duration)
 AMOUNT: Final = Form("number", _amount, lambda value: f"{value:g}")
-COUNT: Final = Form("count", _count, str)
+POSITIVE: Final = Form("number from 1", _positive, str)
+COUNT: Final = Form("number from 0", _count, str)
 SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else "off")
 
 SETTINGS: Final[tuple[Setting, ...]] = (
@@ -134,7 +143,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
         "policy.maxPodsPerNode",
         "max_pods_per_node",
-        COUNT,
+        POSITIVE,
         "Most pods planned for one node, beside what type and kubelet allow; without effect when the rails are off.",
     ),
     Setting(
@@ -142,6 +151,34 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "rails",
         SWITCH,
         "Off plans for price alone: nothing but the pods' and the pools' own rules limits a node.",
+    ),
+    Setting(
+        "aws.vmMemoryOverheadPercent",
+        "vm_memory_overhead_percent",
+        AMOUNT,
+        "Share of a machine's memory that the hypervisor is taken to keep.",
+        variable="VM_MEMORY_OVERHEAD_PERCENT",
+    ),
+    Setting(
+        "aws.reservedENIs",
+        "reserved_enis",
+        COUNT,
+        "Network interfaces of each node that pods may not use.",
+        variable="RESERVED_ENIS",
+    ),
+    Setting(
+        "aws.enablePodENI",
+        "enable_pod_eni",
+        SWITCH,
+        "Whether nodes offer `vpc.amazonaws.com/pod-eni`.",
+        variable="AWS_ENABLE_POD_ENI",
+    ),
+    Setting(
+        "aws.enableENILimitedPodDensity",
+        "eni_limited_pod_density",
+        SWITCH,
+        "Whether network interfaces limit the pods of a node; otherwise 110 fit.",
+        variable="AWS_ENI_LIMITED_POD_DENSITY",
     ),
 )
 

@@ -68,3 +68,12 @@ def format_duration(seconds: float | None) -> str:
     minutes, rest = divmod(rest, 60)
     groups = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if amount]
     return "".join(groups) or "0s"
+
+
+def format_go_duration(seconds: float) -> str:
+    """Return seconds with the fewest units that keep them exact: `1m30s`, `720h`, `500ms`, `0s`."""
+    if seconds < 0:
+        return f"-{format_go_duration(-seconds)}"
+    if seconds != int(seconds):
+        return f"{seconds * 1000:g}ms" if seconds < 1 else f"{seconds:g}s"
+    return format_duration(seconds)

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from karpenter.model.duration import format_duration
+from karpenter.model.durations import format_go_duration
 from karpenter.model.units import ObjectKey, PoolKey, UnixSeconds
 from karpenter.runtime.clock import Clock
 
@@ -69,7 +69,7 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
 
 def _written(name: str, value: object) -> tuple[str, object]:
     if name.endswith("_s") and isinstance(value, int | float):
-        return name.removesuffix("_s").replace("_", "-"), format_duration(round(value, 6))
+        return name.removesuffix("_s").replace("_", "-"), format_go_duration(round(value, 6))
     return name.replace("_", "-"), _plain(value)
 
 

@@ -53,7 +53,7 @@ def test_all_mistakes_of_all_files_are_told_at_once_a_line_each(tmp_path: Path) 
 
 def test_an_object_without_a_name_is_refused() -> None:
     nameless = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "a-"}, "spec": {}}
-    assert problems(nameless) == ["stdin: Pod: metadata.name: is required and must be a non-empty string"]
+    assert problems(nameless) == ["stdin: Pod a-: metadata.name: is required and must be a non-empty string"]
 
 
 def test_kinds_that_are_not_read_cost_one_warning_each() -> None:

@@ -18,6 +18,7 @@ import yaml
 
 from karpenter.app.manifests.problems import Problem
 from karpenter.app.manifests.yamltext import ManifestLoader
+from karpenter.model.manifests import subject_of
 
 STDIN: Final = "-"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -50,10 +51,8 @@ class Document:
 
     @property
     def subject(self) -> str:
-        """The object as users write it: `Pod web/api-0`, or `Pod` when it has no name."""
-        name, namespace = (self.metadata.get(key) for key in ("name", "namespace"))
-        title = f"{namespace}/{name}" if namespace and name else name
-        return f"{self.kind} {title}" if title else self.kind
+        """The object as users write it: `Pod web/api-0`, `Pod` when it has no name."""
+        return subject_of({**self.raw, "kind": self.kind})
 
 
 def read_documents(paths: Sequence[str], *, stdin: BinaryIO) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
