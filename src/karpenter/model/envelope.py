@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from karpenter.model.errors import FieldError, ManifestError
-from karpenter.model.manifests import from_wire, prune_nulls, subject_of
-from karpenter.model.meta import Condition, ObjectMeta
+from karpenter.model.meta import Condition, ObjectMeta, OwnerReference
 from karpenter.model.nodepool import Origin
 from karpenter.model.reading import Reader
 from karpenter.model.resources import Resources, format_resources, parse_resources
 from karpenter.model.syntax import dns_label_fault
+from karpenter.model.units import from_rfc3339
 
-_METADATA: Final = (
-    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
-    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "finalizers", "ownerReferences",
-    "managedFields",
-)  # fmt: skip
+_UNREAD_METADATA: Final = ("selfLink", "managedFields")
 _GENERATED_SUFFIX: Final = 5
 """Characters that the API server appends to `generateName`."""
 
@@ -43,50 +39,80 @@ class Envelope:
             raise ManifestError(self.subject, self.root.errors)
 
 
-def open_envelope(raw: object, *, api_version: str, kind: str, requires_spec: bool = True) -> Envelope:
+def subject_of(raw: Mapping[str, object], kind: str) -> str:
+    """Return what users call the object: `Provisioner default`, or just the kind when it has no name."""
+    metadata = _as_mapping(raw.get("metadata"))
+    name = metadata.get("name") or metadata.get("generateName")
+    return f"{kind} {name}" if isinstance(name, str) else kind
+
+
+def open_envelope(raw: object, *, api_version: str, kind: str) -> Envelope:
     """Return the object opened for reading.
 
     Raises:
         ManifestError: it is no object at all, or of another kind.
     """
-    subject = subject_of(raw)
     if not isinstance(raw, Mapping):
         raise ManifestError(kind, (FieldError("", f"expected a {kind} as an object"),))
+    subject = subject_of(raw, kind)
     root = Reader(raw)
     named = (root.value("apiVersion"), root.value("kind"))
     if named != (api_version, kind):
         raise ManifestError(subject, (FieldError("kind", f"expected {api_version} {kind}, got {named[0]} {named[1]}"),))
-    metadata = _read_metadata(root)
+    metadata = _read_metadata(root.part("metadata", required=True))
     return Envelope(
         subject=subject,
         metadata=metadata,
         origin=Origin(api_version, kind, metadata.name, metadata.uid),
         root=root,
-        spec=root.part("spec", required=requires_spec),
+        spec=root.part("spec", required=True),
         status=_as_mapping(root.value("status")),
     )
 
 
-def _read_metadata(root: Reader) -> ObjectMeta:
-    try:
-        metadata = from_wire(ObjectMeta, root.mapping("metadata"))
-        _ = metadata.created_at, metadata.deleted_at
-    except ManifestError as error:
-        root.errors.extend(FieldError(f"metadata.{fault.path}", fault.reason, fault.fix) for fault in error.errors)
-        return ObjectMeta()
-    except ValueError as error:
-        root.fail("metadata", f"has a timestamp that is none: {error}")
-        return ObjectMeta()
-    inner = root.part("metadata")
-    for name in _METADATA:
-        inner.value(name)
+def _read_metadata(reader: Reader) -> ObjectMeta:
+    for name in _UNREAD_METADATA:
+        reader.value(name)
+    metadata = ObjectMeta(
+        name=reader.string("name"),
+        generate_name=reader.string("generateName"),
+        namespace=reader.string("namespace"),
+        uid=reader.string("uid"),
+        resource_version=reader.string("resourceVersion"),
+        generation=reader.integer("generation") or 0,
+        creation_timestamp=_read_timestamp(reader, "creationTimestamp"),
+        deletion_timestamp=_read_timestamp(reader, "deletionTimestamp"),
+        deletion_grace_period_seconds=reader.integer("deletionGracePeriodSeconds"),
+        labels=reader.texts("labels"),
+        annotations=reader.texts("annotations"),
+        finalizers=reader.strings("finalizers"),
+        owner_references=tuple(_read_owner(part) for part in reader.parts("ownerReferences")),
+    )
     if metadata.name:
-        inner.check("name", dns_label_fault(metadata.name))
+        reader.check("name", dns_label_fault(metadata.name))
     elif metadata.generate_name:
-        inner.check("generateName", dns_label_fault(metadata.generate_name + "x" * _GENERATED_SUFFIX))
+        reader.check("generateName", dns_label_fault(metadata.generate_name + "x" * _GENERATED_SUFFIX))
     else:
-        inner.fail("name", "is required and must not be empty")
+        reader.string("name", required=True)
     return metadata
+
+
+def _read_timestamp(reader: Reader, name: str) -> str | None:
+    text = reader.text(name)
+    if text is not None:
+        reader.parsed(name, from_rfc3339, default=None)
+    return text
+
+
+def _read_owner(part: Reader) -> OwnerReference:
+    return OwnerReference(
+        api_version=part.string("apiVersion", required=True),
+        kind=part.string("kind", required=True),
+        name=part.string("name", required=True),
+        uid=part.string("uid"),
+        controller=part.boolean("controller"),
+        block_owner_deletion=part.boolean("blockOwnerDeletion"),
+    )
 
 
 def _as_mapping(value: object) -> Mapping[str, object]:
@@ -98,26 +124,22 @@ def read_conditions(status: Mapping[str, object]) -> tuple[Condition, ...]:
     listed = status.get("conditions")
     found = []
     for item in listed if isinstance(listed, list) else ():
+        given = {name: value for name, value in _as_mapping(item).items() if value is not None}
         try:
-            found.append(msgspec.convert(prune_nulls(item), Condition))
-        except msgspec.ValidationError:
+            condition = msgspec.convert(given, Condition)
+            _ = condition.since
+        except (msgspec.ValidationError, ValueError):
             continue
+        found.append(condition)
     return tuple(found)
 
 
 def read_status_resources(status: Mapping[str, object], name: str = "resources") -> dict[str, int]:
     """Return a resource list of a status; empty when it is absent or cannot be read."""
     try:
-        return parse_resources(msgspec.convert(prune_nulls(_as_mapping(status.get(name))), dict[str, str | int]))
-    except ValueError:
+        return parse_resources(msgspec.convert(_as_mapping(status.get(name)), dict[str, str | int]))
+    except (msgspec.ValidationError, ValueError):
         return {}
-
-
-def encode_conditions(conditions: Sequence[Condition]) -> list[dict[str, object]]:
-    """Return conditions in manifest form, sorted by type; fields that are empty are left out."""
-    encoded = [msgspec.to_builtins(condition) for condition in sorted(conditions, key=lambda item: item.type)]
-    required = {"type", "status", "reason", "message"}
-    return [{name: value for name, value in item.items() if name in required or value is not None} for item in encoded]
 
 
 def encode_status_resources(resources: Resources, previous: Resources) -> dict[str, str | None]:

@@ -128,6 +128,8 @@ class NodePool:
     """Fixed number of nodes of a static pool; None for an ordinary one."""
     kubelet: KubeletConfiguration | None = None
     """*hub-only*: kubelet settings of a Provisioner; they override the node class's."""
+    hash_annotations: Mapping[str, str] = field(default_factory=dict)
+    """*hub-only*: annotations that every claim gets, naming the template it was built from (static drift)."""
     conditions: tuple[Condition, ...] = ()
     resources: Resources = field(default_factory=dict)
     """Capacity in use, as the status last said."""

@@ -39,4 +39,7 @@ def to_rfc3339(moment: UnixSeconds) -> str:
 
 def from_rfc3339(text: str) -> UnixSeconds:
     """Return the moment an API timestamp names. Raises ValueError when it is none."""
-    return UnixSeconds(datetime.fromisoformat(text).timestamp())
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} names no time zone; write it as 2026-11-30T12:00:00Z")
+    return UnixSeconds(moment.timestamp())

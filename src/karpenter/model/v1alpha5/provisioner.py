@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from karpenter.model import labels
@@ -15,7 +16,6 @@ from karpenter.model.constraints import EFFECTS, Rules, read_annotations, read_l
 from karpenter.model.durations import parse_go_duration
 from karpenter.model.envelope import (
     Envelope,
-    encode_conditions,
     encode_status_resources,
     open_envelope,
     read_conditions,
@@ -23,13 +23,14 @@ from karpenter.model.envelope import (
 )
 from karpenter.model.errors import ManifestWarning
 from karpenter.model.kubelet import read_kubelet
-from karpenter.model.meta import Condition
+from karpenter.model.meta import Condition, merged_conditions
 from karpenter.model.nodepool import Disruption, KubeletConfiguration, NodeClassRef, NodePool, PoolTemplate
 from karpenter.model.reading import INT32_MAX, Reader
 from karpenter.model.requirements import Requirements
 from karpenter.model.resources import NODES, Resources
 from karpenter.model.v1alpha5.budgets import provisioner_budgets
 from karpenter.model.v1alpha5.defaults import default_provisioner
+from karpenter.model.v1alpha5.hashes import provisioner_hash
 
 API_VERSION: Final = "karpenter.sh/v1alpha5"
 KIND: Final = "Provisioner"
@@ -72,7 +73,7 @@ def decode_provisioner(raw: object, *, mode: Mode = "compat") -> tuple[NodePool,
         conditions=read_conditions(envelope.status),
         resources=read_status_resources(envelope.status),
     )
-    return pool, tuple(warnings)
+    return replace(pool, hash_annotations={labels.PROVISIONER_HASH: provisioner_hash(pool)}), tuple(warnings)
 
 
 def _read_template(envelope: Envelope) -> PoolTemplate:
@@ -185,5 +186,5 @@ def encode_provisioner_status(
     used = {name: amount for name, amount in resources.items() if amount and name != NODES}
     status: dict[str, object] = {"resources": encode_status_resources(used, previous)}
     if conditions is not None:
-        status["conditions"] = encode_conditions(conditions)
+        status["conditions"] = merged_conditions(conditions, ())
     return {"status": status}
