@@ -40,7 +40,8 @@ def test_items_of_a_typed_list_inherit_its_kind(tmp_path: Path) -> None:
         tmp_path / "pods.json", json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {}}]})
     )
     documents, problems = read_documents([str(path)], stdin=io.BytesIO())
-    assert (documents, problems) == ((Document(str(path), "v1", "Pod", {"metadata": {}}),), ())
+    whole = {"apiVersion": "v1", "kind": "Pod", "metadata": {}}
+    assert (documents, problems) == ((Document(str(path), "v1", "Pod", whole),), ())
 
 
 def test_json_may_be_an_array_or_several_values_in_a_row(tmp_path: Path) -> None:

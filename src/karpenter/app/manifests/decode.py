@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from karpenter.app.manifests.kinds import KINDS, Kind, Mode
+from karpenter.app.manifests.kinds import KINDS, Kind
 from karpenter.app.manifests.objects import Identity, Objects
 from karpenter.app.manifests.problems import Problem
 from karpenter.app.manifests.sources import Document
 from karpenter.model.errors import FieldError, ManifestError
 from karpenter.model.units import ObjectKey
+from karpenter.model.v1alpha5 import Mode
 
 _OUR_GROUPS: Final = frozenset({"karpenter.sh", "karpenter.k8s.aws"})
 
@@ -24,7 +25,11 @@ def decode_documents(documents: Iterable[Document], mode: Mode) -> tuple[Objects
     collector = _Collector(mode)
     for document in documents:
         collector.add(document)
-    return Objects(collector.decoded), tuple(collector.problems), (*collector.warnings, *collector.unread())
+    return (
+        Objects(collector.decoded, collector.places),
+        tuple(collector.problems),
+        (*collector.warnings, *collector.unread()),
+    )
 
 
 class _Collector:
@@ -33,6 +38,7 @@ class _Collector:
         self._raw: dict[Identity, dict[str, Any]] = {}
         self._unknown: Counter[tuple[str, str]] = Counter()
         self.decoded: dict[Identity, object] = {}
+        self.places: dict[Identity, str] = {}
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
 
@@ -73,6 +79,7 @@ class _Collector:
         if self._raw.get(identity, raw) != raw:
             self.warnings.append(f"{document.place}: {document.subject}: is given more than once, the last one counts")
         self._raw[identity] = raw
+        self.places[identity] = document.place
         self.warnings.extend(f"{document.place}: {document.subject}: {warning}" for warning in warnings)
 
     def unread(self) -> list[str]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from karpenter.app.manifests.checks import limit_range_faults, node_faults, pod_faults, selector_faults
 from karpenter.app.manifests.wire import decode_wire
 from karpenter.model import core
+from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.aws.nodetemplate import decode_aws_node_template
 from karpenter.model.errors import FieldError, ManifestError, ManifestWarning
+from karpenter.model.nodepool import NodePool
+from karpenter.model.v1alpha5 import Mode, decode_provisioner
 
 T = TypeVar("T")
-Mode: TypeAlias = Literal["compat", "strict"]
 Decoder: TypeAlias = Callable[[dict[str, Any], Mode], tuple[object, Sequence[ManifestWarning]]]
 """Returns the object and what its user should know. Raises ManifestError with everything that is wrong."""
 
@@ -74,11 +77,21 @@ def _wire(
     return Kind(group, version, name or kind.__name__, decode, namespaced)
 
 
+def _provisioner(raw: dict[str, Any], mode: Mode) -> tuple[NodePool, Sequence[ManifestWarning]]:
+    return decode_provisioner(raw, mode=mode)
+
+
+def _aws_node_template(raw: dict[str, Any], _mode: Mode) -> tuple[AwsNodeClass, Sequence[ManifestWarning]]:
+    return decode_aws_node_template(raw), ()
+
+
 def _workload(group: str, name: str) -> Kind:
     return _wire(group, "v1", core.Workload, name=name, faults=_workload_faults, namespaced=True)
 
 
 _KINDS: Final = (
+    Kind("karpenter.sh", "v1alpha5", "Provisioner", _provisioner),
+    Kind("karpenter.k8s.aws", "v1alpha1", "AWSNodeTemplate", _aws_node_template),
     _wire("", "v1", core.Pod, faults=_pod_faults, namespaced=True),
     _wire("", "v1", core.Node, faults=node_faults),
     _wire("", "v1", core.Namespace),

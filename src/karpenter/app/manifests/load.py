@@ -8,12 +8,12 @@ from typing import BinaryIO
 
 from karpenter.app.manifests.admission import Admission, judged
 from karpenter.app.manifests.decode import decode_documents
-from karpenter.app.manifests.kinds import Mode
 from karpenter.app.manifests.objects import Objects
 from karpenter.app.manifests.problems import InputError
 from karpenter.app.manifests.sources import read_documents
 from karpenter.app.manifests.workloads import expand
 from karpenter.model.core import LimitRange, PersistentVolumeClaim, Pod, PriorityClass
+from karpenter.model.v1alpha5 import Mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from karpenter.model.core import Workload
@@ -25,6 +25,8 @@ class Objects:
     """Decoded objects in the order of the input; of two with one identity only the last."""
 
     by_identity: Mapping[Identity, object]
+    places: Mapping[Identity, str] = field(default_factory=dict)
+    """The file each object is from, as the user named it."""
 
     def of(self, kind: type[T]) -> tuple[T, ...]:
         """Return the objects of one type of the model, such as `core.Pod`."""

@@ -18,7 +18,6 @@ import yaml
 
 from karpenter.app.manifests.problems import Problem
 from karpenter.app.manifests.yamltext import ManifestLoader
-from karpenter.model.manifests import subject_of
 
 STDIN: Final = "-"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -52,7 +51,9 @@ class Document:
     @property
     def subject(self) -> str:
         """The object as users write it: `Pod web/api-0`, `Pod` when it has no name."""
-        return subject_of({**self.raw, "kind": self.kind})
+        name = self.metadata.get("name") or self.metadata.get("generateName")
+        namespace = self.metadata.get("namespace")
+        return f"{self.kind} {f'{namespace}/' if namespace else ''}{name}" if name else self.kind
 
 
 def read_documents(paths: Sequence[str], *, stdin: BinaryIO) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
@@ -180,7 +181,7 @@ def _object(
         for index, item in enumerate(items):
             yield from _object(item, place, where=f"{where}, item {index}", inherited=of)
         return
-    yield Document(place, version, kind, value)
+    yield Document(place, version, kind, value if "kind" in value else {"apiVersion": version, "kind": kind, **value})
 
 
 def _kind_of(value: object) -> str:

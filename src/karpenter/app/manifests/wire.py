@@ -13,7 +13,6 @@ import msgspec
 from msgspec import inspect
 
 from karpenter.model.errors import FieldError
-from karpenter.model.manifests import prune_nulls
 from karpenter.model.reading import shown
 
 T = TypeVar("T")
@@ -24,12 +23,21 @@ def decode_wire(raw: object, kind: type[T]) -> tuple[T | None, tuple[FieldError,
     try:
         return msgspec.convert(raw, kind), ()
     except msgspec.ValidationError:
-        cleaned = prune_nulls(raw)
+        cleaned = without_nulls(raw)
     try:
         return msgspec.convert(cleaned, kind), ()
     except msgspec.ValidationError as error:
         found = tuple(_mistakes(cleaned, _type_of(cast(Hashable, kind)), ""))
         return None, found or (FieldError("", str(error)),)
+
+
+def without_nulls(value: object) -> object:
+    """Return the value without the mapping entries and list items that are null."""
+    if isinstance(value, dict):
+        return {key: without_nulls(entry) for key, entry in value.items() if entry is not None}
+    if isinstance(value, list):
+        return [without_nulls(entry) for entry in value if entry is not None]
+    return value
 
 
 @lru_cache
