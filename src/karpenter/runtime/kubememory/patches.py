@@ -1,0 +1,40 @@
+"""The kinds of patch that change one object, each a function from tree to tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import json_merge_patch
+import jsonpatch
+import msgspec
+from jsonpointer import JsonPointerException
+
+from karpenter.runtime.kube import BadRequest, Invalid, PatchType, RawObject
+
+Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+def apply_patch(tree: RawObject, patch: Patch, patch_type: PatchType) -> RawObject:
+    """Return the tree after a patch; the tree itself may be used up. Raises BadRequest or Invalid."""
+    own: Any = msgspec.json.decode(msgspec.json.encode(patch))
+    if patch_type == "json":
+        return _apply_json(tree, own)
+    if not isinstance(own, dict):
+        raise BadRequest(f"a {patch_type} patch must be an object")
+    merged: RawObject = json_merge_patch.merge(tree, own)
+    return merged
+
+
+def _apply_json(tree: RawObject, patch: object) -> RawObject:
+    if not isinstance(patch, list):
+        raise BadRequest("a JSON patch must be a list of operations")
+    try:
+        result = jsonpatch.JsonPatch(patch).apply(tree)
+    except jsonpatch.InvalidJsonPatch as error:
+        raise BadRequest(f"error decoding patch: {error}") from error
+    except (jsonpatch.JsonPatchException, JsonPointerException) as error:
+        raise Invalid(f"the server rejected our request due to an error in our request: {error}") from error
+    if not isinstance(result, dict):
+        raise Invalid("the server rejected our request due to an error in our request: the patch leaves no object")
+    return result
