@@ -32,9 +32,10 @@ class Envelope:
     spec: Reader
     status: Mapping[str, object]
 
-    def close(self) -> None:
-        """Finish reading. Raises ManifestError with everything found wrong."""
-        self.root.finish()
+    def close(self, *, allow_unknown: bool = False) -> None:
+        """Finish reading. Raises ManifestError with everything found wrong, fields nobody knows included."""
+        if not allow_unknown:
+            self.root.finish()
         if self.root.errors:
             raise ManifestError(self.subject, self.root.errors)
 

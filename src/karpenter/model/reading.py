@@ -14,6 +14,7 @@ from karpenter.model.errors import FieldError
 from karpenter.model.resources import parse_amount
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -106,7 +107,7 @@ class Reader:
         """Return a boolean; None when the field is absent or something else."""
         return self._typed(name, bool, "true or false")
 
-    def parsed(self, name: str, parse: Callable[[str], T], *, default: T) -> T:
+    def parsed(self, name: str, parse: Callable[[str], T], *, default: D) -> T | D:
         """Return what `parse` makes of a string; its ValueError is the fault."""
         text = self.text(name)
         if text is None:
