@@ -13,8 +13,9 @@ import msgspec
 
 from karpenter.model import labels
 from karpenter.model.core import Node
-from karpenter.model.meta import Condition, changed_condition, find_condition
+from karpenter.model.meta import Condition, changed_condition
 from karpenter.model.nodeclaim import INITIALIZED, LAUNCHED, READY, REGISTERED, NodeClaim
+from karpenter.model.nodes import is_ready
 from karpenter.model.resources import parse_resources
 from karpenter.model.taints import UNREGISTERED, Taint, is_ephemeral
 from karpenter.model.units import UnixSeconds
@@ -119,8 +120,7 @@ def _not_initialized_because(claim: NodeClaim, nodes: Sequence[Node]) -> tuple[s
     if not nodes:
         return "NodeNotFound", f"no node with provider id {claim.provider_id}"
     node = nodes[0]
-    ready = find_condition(node.status.conditions, "Ready")
-    if ready is None or not ready.is_true:
+    if not is_ready(node):
         return "NodeNotReady", f"node {node.metadata.name} is not ready"
     startup = _present(node.spec.taints, claim.startup_taints)
     if startup:

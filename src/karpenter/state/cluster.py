@@ -179,6 +179,11 @@ class ClusterState:
         name = self._node_of.get(claim.provider_id) if claim.provider_id else None
         return self.nodes.get(name) if name else None
 
+    def view_of(self, claim: NodeClaim, now: UnixSeconds) -> NodeView | None:
+        """Return the view that a claim is part of; None when it is not known here."""
+        node = self.node_of(claim)
+        return self._fresh_views(now).get(node.metadata.name if node else claim.name)
+
     def nodes_of(self, provider_id: ProviderID) -> tuple[Node, ...]:
         """Return every node that reports this provider id; more than one means that something is broken."""
         return tuple(node for node in self.nodes.values() if node.spec.provider_id == provider_id)

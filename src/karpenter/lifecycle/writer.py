@@ -1,0 +1,105 @@
+"""Writes to claims and nodes: patches of what we own, folded into the state at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from karpenter.model import labels
+from karpenter.model.core import Node
+from karpenter.model.meta import Condition, merged_conditions
+from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.units import ObjectKey
+from karpenter.runtime.kube import NODE_CLAIMS, NODES, KubeClient, NotFound
+from karpenter.runtime.metrics import Metrics
+from karpenter.state.informers import ClusterInformers
+
+
+class Writer:
+    """Patches claims and nodes. Lists are written whole, so such patches carry the version that was read (Conflict)."""
+
+    def __init__(self, client: KubeClient, informers: ClusterInformers, *, metrics: Metrics) -> None:
+        self._client = client
+        self._informers = informers
+        self._metrics = metrics
+
+    async def patch_claim(self, claim: NodeClaim, patch: Mapping[str, object]) -> NodeClaim:
+        """Merge-patch a claim and return it as stored."""
+        return self._informers.decode_claim(await self._client.patch(NODE_CLAIMS, claim.name, patch))
+
+    async def patch_claim_status(
+        self, claim: NodeClaim, conditions: Iterable[Condition] = (), status: Mapping[str, object] | None = None
+    ) -> NodeClaim:
+        """Write changed conditions and other status fields; nothing is sent when nothing changed."""
+        changed = tuple(conditions)
+        if not changed and not status:
+            return claim
+        body: dict[str, object] = {"status": dict(status or {})}
+        if changed:
+            body["metadata"] = {"resourceVersion": claim.metadata.resource_version}
+            body["status"] = {**(status or {}), "conditions": merged_conditions(claim.conditions, changed)}
+        raw = await self._client.patch(NODE_CLAIMS, claim.name, body, subresource="status")
+        return self._informers.decode_claim(raw)
+
+    async def drop_claim_conditions(self, claim: NodeClaim, *kinds: str) -> NodeClaim:
+        """Remove conditions that no longer hold; nothing is sent when none is there."""
+        kept = [condition for condition in claim.conditions if condition.type not in kinds]
+        if len(kept) == len(claim.conditions):
+            return claim
+        body = {
+            "metadata": {"resourceVersion": claim.metadata.resource_version},
+            "status": {"conditions": merged_conditions(kept, ())},
+        }
+        raw = await self._client.patch(NODE_CLAIMS, claim.name, body, subresource="status")
+        return self._informers.decode_claim(raw)
+
+    async def delete_claim(self, claim: NodeClaim) -> None:
+        """Ask for the end of a claim; one that is being deleted or gone is left alone."""
+        if claim.metadata.is_deleting:
+            return
+        try:
+            await self._client.delete(NODE_CLAIMS, claim.name, uid=claim.metadata.uid)
+        except NotFound:
+            self._informers.claims.fold_deleted(ObjectKey("", claim.name), claim.metadata.uid)
+
+    async def disrupt(self, claim: NodeClaim, reason: str, *, policy: str = "") -> None:
+        """Delete a claim because we decided so, and count it.
+
+        `reason` is the metric's (snake case); `policy` the pool's consolidation policy where that is why.
+        """
+        await self.delete_claim(claim)
+        self._metrics.nodeclaims_disrupted_total.labels(
+            reason=reason,
+            nodepool=claim.pool.name if claim.pool else "",
+            capacity_type=claim.labels.get(labels.CAPACITY_TYPE, ""),
+            consolidation_policy=policy,
+            termination_mode=_termination_mode(claim),
+        ).inc()
+
+    async def patch_node(self, node: Node, patch: Mapping[str, object]) -> Node:
+        """Merge-patch a node and return it as stored."""
+        patched = await self._client.patch(NODES, node.metadata.name, patch)
+        self._informers.nodes.fold(patched)
+        return patched
+
+    async def delete_node(self, node: Node) -> None:
+        """Ask for the end of a node; one that is being deleted or gone is left alone."""
+        if node.metadata.is_deleting:
+            return
+        try:
+            await self._client.delete(NODES, node.metadata.name, uid=node.metadata.uid)
+        except NotFound:
+            self._informers.nodes.fold_deleted(node.metadata.key, node.metadata.uid)
+
+
+def _termination_mode(claim: NodeClaim) -> str:
+    """How hard the claim's end may be, from its grace period alone (D-20)."""
+    grace_s = claim.termination_grace_period_s
+    if grace_s is None:
+        return "graceful"
+    return "eventual" if grace_s > 0 else "forceful"
+
+
+def without_finalizer(finalizers: Iterable[str], resource_version: str, finalizer: str) -> dict[str, object]:
+    """Return the merge patch that takes one finalizer off."""
+    kept = [name for name in finalizers if name != finalizer]
+    return {"metadata": {"resourceVersion": resource_version, "finalizers": kept}}

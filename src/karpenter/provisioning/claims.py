@@ -1,0 +1,86 @@
+"""From a planned machine to the NodeClaim that asks for it. Pure.
+
+Source: spec v1 §1.5, spec v1alpha5 SCH-28, API-28, LIF-3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from karpenter.model import labels
+from karpenter.model.meta import ObjectMeta, OwnerReference
+from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.nodepool import NodePool
+from karpenter.model.requirements import Requirement, Requirements
+from karpenter.model.resources import Resources, format_amount
+from karpenter.scheduling.snapshot import PoolView
+from karpenter.scheduling.solution import ClaimPlan
+
+_DECIDED_BY_CLOUD: Final = labels.WELL_KNOWN | {labels.HOSTNAME}
+
+
+def claim_for(plan: ClaimPlan, pool: NodePool, *, well_known: frozenset[str] = frozenset()) -> NodeClaim:
+    """Return the claim to write for a plan: constraints, taints, owner, finalizer, hash.
+
+    The finalizer is there from the start: deletion then always finds the machine, wherever we crash.
+    """
+    return NodeClaim(
+        metadata=ObjectMeta(
+            generate_name=f"{pool.name}-",
+            labels={**pool.template.labels, **chosen_labels(plan.requirements, well_known), **dict([pool.identity])},
+            annotations={**pool.template.annotations, **pool.hash_annotations},
+            finalizers=(labels.TERMINATION_FINALIZER,),
+            owner_references=(_owner(pool),),
+        ),
+        requirements=plan.requirements,
+        requests=plan.requests,
+        node_class_ref=pool.template.node_class_ref,
+        taints=pool.template.taints,
+        startup_taints=pool.template.startup_taints,
+        expire_after_s=pool.template.expire_after_s,
+        termination_grace_period_s=pool.template.termination_grace_period_s,
+        pool=pool.key,
+    )
+
+
+def chosen_labels(requirements: Requirements, well_known: frozenset[str]) -> dict[str, str]:
+    """Return a value for every custom label the machine must carry; the cloud decides the well-known ones (API-28)."""
+    chosen: dict[str, str] = {}
+    for key, requirement in requirements.items():
+        if key in _DECIDED_BY_CLOUD or key in well_known:
+            continue
+        value = _any_value(requirement)
+        if value is not None:
+            chosen[key] = value
+    return chosen
+
+
+def _any_value(requirement: Requirement) -> str | None:
+    """Return the smallest admissible value; for open sets the smallest integer inside the bounds, None for absence."""
+    if not requirement.complement:
+        return min(requirement.values, default=None)
+    candidate = 0 if requirement.gt is None else requirement.gt + 1
+    if requirement.gt is None and requirement.lt is not None:
+        candidate = min(0, requirement.lt - 1)
+    while str(candidate) in requirement.values:
+        candidate += 1
+    return str(candidate)
+
+
+def _owner(pool: NodePool) -> OwnerReference:
+    origin = pool.origin
+    return OwnerReference(origin.api_version, origin.kind, origin.name, origin.uid, block_owner_deletion=True)
+
+
+def exceeded_limit(view: PoolView) -> str | None:
+    """Return which limit the pool exceeds already, in words; None while it exceeds none (SCH-28: equal is allowed)."""
+    over = _over(view.usage, view.pool.limits)
+    if over is None:
+        return None
+    used, limit = (format_amount(over, amounts[over]) for amounts in (view.usage, view.pool.limits))
+    return f"{view.pool.key} uses {used} {over}, its limit is {limit}"
+
+
+def _over(usage: Resources, limits: Mapping[str, int]) -> str | None:
+    return next((name for name in sorted(limits) if usage.get(name, 0) > limits[name]), None)

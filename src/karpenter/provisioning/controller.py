@@ -1,0 +1,179 @@
+"""From pending pods to claims: controller `provisioner`.
+
+A batch closes; once the picture is complete one snapshot is solved beside the event loop; claims are written, and the
+places that pods were planned on are nominated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from karpenter.model.core import Pod
+from karpenter.model.pods import is_provisionable
+from karpenter.model.units import ObjectKey, UnixSeconds
+from karpenter.provisioning.batcher import Batcher
+from karpenter.provisioning.pending import admit
+from karpenter.provisioning.writing import ClaimWriter
+from karpenter.runtime import logs
+from karpenter.runtime.clock import Clock
+from karpenter.runtime.controller import DONE, Result, Singleton
+from karpenter.runtime.cpu import run_cpu
+from karpenter.runtime.events import EventRecorder
+from karpenter.runtime.kube import WatchEvent
+from karpenter.runtime.metrics import Metrics
+from karpenter.scheduling import Demand, Options, Snapshot, Solution, solve
+from karpenter.scheduling.solution import Unschedulable
+from karpenter.state.cluster import ClusterState
+from karpenter.state.refs import pod_ref
+
+log = logs.get("provisioner")
+
+UNSYNCED_S: Final = 1.0
+RETRIGGER_S: Final = 10.0
+"""A pod that is still pending asks again after this long (POD-3)."""
+FAILED_SCHEDULING_DEDUPE_S: Final = 300.0
+SHOWN_PODS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisioningSettings:
+    """How plans are made."""
+
+    options: Options
+    nomination_s: float = 20.0
+    """How long a place is kept for the pods planned on it (S-62)."""
+    solve_limit_s: float = 60.0
+    """A plan that takes longer is launched as far as it got (S-9)."""
+
+
+class Provisioner:
+    """Plans machines for pending pods, batch by batch."""
+
+    name = "provisioner"
+
+    def __init__(
+        self,
+        state: ClusterState,
+        writer: ClaimWriter,
+        *,
+        refresh_offers: Callable[[], Awaitable[None]],
+        is_synced: Callable[[], bool],
+        batcher: Batcher,
+        recorder: EventRecorder,
+        clock: Clock,
+        metrics: Metrics,
+        settings: ProvisioningSettings,
+    ) -> None:
+        self._state = state
+        self._writer = writer
+        self._refresh_offers = refresh_offers
+        self._is_synced = is_synced
+        self._batcher = batcher
+        self._recorder = recorder
+        self._clock = clock
+        self._metrics = metrics
+        self._settings = settings
+        self._planner = Singleton(self.name, self._plan, clock=clock, metrics=metrics)
+
+    def on_pod(self, event: WatchEvent[Pod]) -> None:
+        """Let a pending pod open a batch, or join the one that is open."""
+        if event.object is not None and event.type != "DELETED" and is_provisionable(event.object):
+            self._batcher.trigger(event.object.metadata.uid)
+
+    def trigger(self, name: str) -> None:
+        """Plan because a node is leaving: its pods look for another place (S-2)."""
+        self._batcher.trigger(name)
+
+    async def run(self) -> None:
+        """Plan until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._gather(), name="provisioner.batches")
+            group.create_task(self._ask_again(), name="provisioner.trigger.pod")
+            group.create_task(self._planner.run(), name=self.name)
+
+    async def _gather(self) -> None:
+        while True:
+            await self._batcher.wait()
+            self._planner.trigger()
+
+    async def _ask_again(self) -> None:
+        while True:
+            await self._clock.sleep(RETRIGGER_S)
+            for pod in self._state.provisionable_pods():
+                self._batcher.trigger(pod.metadata.uid)
+
+    async def _plan(self) -> Result:
+        """Plan once, or later while the picture is incomplete or a machine asked for is not known yet (S-4)."""
+        if not self._is_synced() or self._state.unlaunched_claims():
+            return Result(UNSYNCED_S)
+        await self.provision()
+        return DONE
+
+    async def provision(self) -> Solution:
+        """Plan for the pods pending now, write the claims, and return the plan."""
+        await self._refresh_offers()
+        snapshot = self._state.snapshot(self._clock.now())
+        pods, rejected = admit(snapshot.pending)
+        self._metrics.scheduler_ignored_pods_count.set(len(rejected))
+        for item in rejected:
+            if item.message:
+                self._fail(item.pod, item.message)
+        if not pods:
+            return Solution()
+        log.info("found provisionable pod(s)", pods=_shown(pod.metadata.key for pod in pods))
+        solution = await self._solve(snapshot, pods)
+        await self._act(snapshot, solution)
+        return solution
+
+    async def _solve(self, snapshot: Snapshot, pods: tuple[Pod, ...]) -> Solution:
+        started = self._clock.now()
+        deadline = started + self._settings.solve_limit_s
+        solution = await run_cpu(
+            solve, snapshot, Demand.each(pods), self._settings.options, stop=lambda: self._clock.now() > deadline
+        )
+        took_s = self._clock.now() - started
+        self._metrics.scheduler_scheduling_duration_seconds.labels(controller=self.name).observe(took_s)
+        return solution
+
+    async def _act(self, snapshot: Snapshot, solution: Solution) -> None:
+        """Write the claims, nominate every place used, and tell the pods."""
+        names = await self._writer.write(snapshot, solution.new_claims)
+        until = UnixSeconds(self._clock.now() + self._settings.nomination_s)
+        for place in sorted(set(solution.placements.values())):
+            name = names.get(place, place)
+            if name is not None:
+                self._state.nominate(name, until)
+        self._announce(snapshot, solution.placements, names)
+        self._metrics.scheduler_unschedulable_pods_count.labels(controller=self.name).set(len(solution.unschedulable))
+        for refused in solution.unschedulable:
+            self._fail(refused.pod, _words(refused))
+
+    def _announce(
+        self, snapshot: Snapshot, placements: Mapping[ObjectKey, str], names: Mapping[str, str | None]
+    ) -> None:
+        nodes = {view.name for view in snapshot.nodes if view.node is not None}
+        for pod in snapshot.pending:
+            place = placements.get(pod.metadata.key)
+            name = names.get(place, place) if place else None
+            if name is not None and not pod.spec.node_name:
+                kind = "node" if name in nodes else "nodeclaim"
+                self._recorder.record(pod_ref(pod), "Normal", "Nominated", f"Pod should schedule on: {kind}/{name}")
+
+    def _fail(self, pod: Pod, message: str) -> None:
+        log.debug("could not schedule pod", pod=str(pod.metadata.key), error=message)
+        self._recorder.record(pod_ref(pod), "Warning", "FailedScheduling", message, dedupe_s=FAILED_SCHEDULING_DEDUPE_S)
+
+
+def _words(refused: Unschedulable) -> str:
+    """Return all reasons as one line, the nearest miss first."""
+    told = [f"{reason.pool}: {reason.message}" if reason.pool else reason.message for reason in refused.reasons]
+    return "; ".join(told) or "no pool could take the pod"
+
+
+def _shown(keys: Iterable[ObjectKey]) -> str:
+    listed = [str(key) for key in keys]
+    more = f" and {len(listed) - SHOWN_PODS} other(s)" if len(listed) > SHOWN_PODS else ""
+    return ", ".join(listed[:SHOWN_PODS]) + more
