@@ -12,7 +12,7 @@ from typing import Final
 from karpenter.model.meta import Condition, changed_condition, find_condition
 from karpenter.model.nodepool import NodePool
 from karpenter.model.pools import encode_pool_status
-from karpenter.model.resources import CPU, Resources
+from karpenter.model.resources import CPU, NODES, Resources
 from karpenter.model.units import PoolKey, UnixSeconds
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import DONE, Result
@@ -46,11 +46,13 @@ class PoolStatus:
             return DONE
         pool = view.pool
         self._gauge(pool, view.usage)
-        conditions = None if pool.origin.kind == PROVISIONERS.kind else _conditions(view, now)
-        used = {name: amount for name, amount in view.usage.items() if amount}
+        old = pool.origin.kind == PROVISIONERS.kind
+        conditions = None if old else _conditions(view, now)
+        # A Provisioner's status has no node count (§1.6).
+        used = {name: amount for name, amount in view.usage.items() if amount and not (old and name == NODES)}
         if used == _nonzero(pool.resources) and conditions in {None, pool.conditions}:
             return Result(COUNT_AGAIN_S)
-        resource = PROVISIONERS if pool.origin.kind == PROVISIONERS.kind else NODE_POOLS
+        resource = PROVISIONERS if old else NODE_POOLS
         try:
             patch = encode_pool_status(pool, view.usage, conditions)
             await self._client.patch(resource, pool.name, patch, subresource="status")

@@ -149,7 +149,9 @@ class Provisioner:
         self._announce(snapshot, solution.placements, names)
         self._metrics.scheduler_unschedulable_pods_count.labels(controller=self.name).set(len(solution.unschedulable))
         for refused in solution.unschedulable:
-            self._fail(refused.pod, _words(refused))
+            # A pod that still runs on a leaving node has nothing to complain of yet.
+            if not refused.pod.spec.node_name:
+                self._fail(refused.pod, _words(refused))
 
     def _announce(
         self, snapshot: Snapshot, placements: Mapping[ObjectKey, str], names: Mapping[str, str | None]
