@@ -1,6 +1,8 @@
 """`python -m karpenter` is the `karpenter` command."""
 
-from karpenter.app.cli import app
+import sys
+
+from karpenter.app.cli import main
 
 if __name__ == "__main__":
-    app()
+    sys.exit(main())

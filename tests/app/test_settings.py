@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from karpenter.app.settings import SETTINGS, Settings, SettingsError, read_settings, shown, table
+from karpenter.app.errors import SettingsError
+from karpenter.app.settings import SETTINGS, Settings, read_settings, shown, table
 from karpenter.provisioning.batcher import BatchWindow
 from karpenter.scheduling.policy import Policy
 

@@ -2,17 +2,36 @@
 
 A command is a function in a module of its own. Its line in the table names it as text, with its help, so that neither
 `karpenter version` nor `karpenter --help` pays for the imports of the others.
+
+Exit status: 0 for success, 1 for a failure on the way, 2 for bad input (a flag, a setting, a manifest: one line an
+error on standard error), 130 when interrupted; what else a command returns is in its own help.
 """
 
-from cyclopts import App
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
 
 from karpenter import __version__
+from karpenter.app.errors import BadInputError
+from karpenter.model.errors import KarpenterError, ManifestError
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 app = App(
     name="karpenter",
     help="Karpenter in Python: the right nodes for your pods, at the right time, and no others.",
     version=__version__,
     result_action="return_int_as_exit_code_else_zero",
+    exit_on_error=False,
+    print_error=False,
+    suppress_keyboard_interrupt=False,
+)
+
+app.command(
+    "karpenter.app.simulate:simulate",
+    name="simulate",
+    help="Say where pending pods would go and which nodes would be launched for them, offline.",
 )
 
 
@@ -20,3 +39,27 @@ app = App(
 def version() -> None:
     """Print the version."""
     print(__version__)
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; mistakes are told in a line each, never in a traceback."""
+    try:
+        status = app(tokens)
+    except CycloptsError as error:
+        print(f"karpenter: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except KarpenterError as error:
+        print(*_lines(error), sep="\n", file=sys.stderr)
+        return BAD_INPUT if isinstance(error, BadInputError | ManifestError) else FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # `karpenter simulate … | head`
+        sys.stderr.close()
+        return FAILED
+    return int(status)
+
+
+def _lines(error: KarpenterError) -> list[str]:
+    if isinstance(error, ManifestError):
+        return [f"karpenter: {error.subject}: {each}" for each in error.errors]
+    return [f"karpenter: {line}" for line in str(error).splitlines()]

@@ -13,15 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
+from karpenter.app.errors import SettingsError
 from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.model.durations import format_go_duration, parse_go_duration
-from karpenter.model.errors import KarpenterError
 from karpenter.provisioning.batcher import BatchWindow
 from karpenter.scheduling.policy import Policy, PreferencePolicy
-
-
-class SettingsError(KarpenterError):
-    """A flag or variable cannot be used; the message is one sentence that says which, why and what to write."""
 
 
 @dataclass(frozen=True, slots=True)

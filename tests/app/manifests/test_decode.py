@@ -10,9 +10,21 @@ import pytest
 from karpenter.app.manifests.load import Input, load
 from karpenter.app.manifests.problems import InputError
 from karpenter.model import core
+from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.nodepool import NodePool
 from karpenter.model.units import ObjectKey
+from tests.builders import a_node_pool, a_node_template, a_provisioner
 
 REQUESTS = "spec.containers[0].resources.requests"
+CLAIM = {
+    "version": "karpenter.sh/v1",
+    "spec": {
+        "requirements": [],
+        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+    },
+    "status": {"providerID": "sim:///a"},
+}
 CONTAINERS = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
 
 
@@ -92,3 +104,32 @@ def test_a_pod_that_waits_at_a_gate_is_named_in_a_warning() -> None:
 def test_a_pod_of_an_unknown_priority_class_is_planned_for_and_the_user_is_told() -> None:
     found = given(a_manifest(spec={"containers": CONTAINERS, "priorityClassName": "gold"}))
     assert found.warnings == ("priority class 'gold' is not in the input, its pods count as having priority 0",)
+
+
+def test_pools_of_both_generations_and_claims_are_read() -> None:
+    found = given(a_provisioner("old"), a_node_pool("new"), a_node_template(), a_manifest("NodeClaim", **CLAIM))
+    assert [pool.key for pool in found.objects.of(NodePool)] == [("Provisioner", "old"), ("NodePool", "new")]
+    assert [claim.provider_id for claim in found.objects.of(NodeClaim)] == ["sim:///a"]
+    assert [each.name for each in found.objects.of(AwsNodeClass)] == ["default"]
+
+
+def test_a_node_template_under_the_wrong_group_is_refused_with_the_right_one() -> None:
+    wrong = {**a_node_template(), "apiVersion": "karpenter.sh/v1alpha5"}
+    expected = "apiVersion: 'karpenter.sh/v1alpha5' is not supported (write karpenter.k8s.aws/v1alpha1)"
+    assert problems(wrong) == [f"stdin: AWSNodeTemplate default: {expected}"]
+
+
+def test_every_rule_that_a_pool_breaks_is_told() -> None:
+    broken = a_provisioner(weight=101, ttlSecondsAfterEmpty=-1)
+    assert problems(broken) == [
+        "stdin: Provisioner default: spec.ttlSecondsAfterEmpty: -1 must not be negative",
+        "stdin: Provisioner default: spec.weight: 101 is not between 1 and 100",
+    ]
+
+
+def test_what_compat_accepts_with_a_warning_strict_refuses() -> None:
+    text = json.dumps(a_provisioner(consolidation={"enabled": True}, ttlSecondsAfterEmpty=30)).encode()
+    (warning,) = load(["-"], "compat", stdin=io.BytesIO(text)).warnings
+    assert warning.startswith("stdin: Provisioner default: W-EXCLUSIVE spec.ttlSecondsAfterEmpty: ")
+    with pytest.raises(InputError, match=r"^stdin: Provisioner default: spec\.ttlSecondsAfterEmpty: "):
+        load(["-"], "strict", stdin=io.BytesIO(text))

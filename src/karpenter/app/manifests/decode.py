@@ -11,8 +11,8 @@ from karpenter.app.manifests.objects import Identity, Objects
 from karpenter.app.manifests.problems import Problem
 from karpenter.app.manifests.sources import Document
 from karpenter.model.errors import FieldError, ManifestError
+from karpenter.model.pools import Mode
 from karpenter.model.units import ObjectKey
-from karpenter.model.v1alpha5 import Mode
 
 _OUR_GROUPS: Final = frozenset({"karpenter.sh", "karpenter.k8s.aws"})
 

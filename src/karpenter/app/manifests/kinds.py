@@ -12,8 +12,9 @@ from karpenter.model import core
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.nodetemplate import decode_aws_node_template
 from karpenter.model.errors import FieldError, ManifestError, ManifestWarning
+from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
-from karpenter.model.v1alpha5 import Mode, decode_provisioner
+from karpenter.model.pools import Mode, decode_nodeclaim, decode_pool
 
 T = TypeVar("T")
 Decoder: TypeAlias = Callable[[dict[str, Any], Mode], tuple[object, Sequence[ManifestWarning]]]
@@ -77,8 +78,12 @@ def _wire(
     return Kind(group, version, name or kind.__name__, decode, namespaced)
 
 
-def _provisioner(raw: dict[str, Any], mode: Mode) -> tuple[NodePool, Sequence[ManifestWarning]]:
-    return decode_provisioner(raw, mode=mode)
+def _pool(raw: dict[str, Any], mode: Mode) -> tuple[NodePool, Sequence[ManifestWarning]]:
+    return decode_pool(raw, mode=mode)
+
+
+def _node_claim(raw: dict[str, Any], _mode: Mode) -> tuple[NodeClaim, Sequence[ManifestWarning]]:
+    return decode_nodeclaim(raw), ()
 
 
 def _aws_node_template(raw: dict[str, Any], _mode: Mode) -> tuple[AwsNodeClass, Sequence[ManifestWarning]]:
@@ -90,7 +95,9 @@ def _workload(group: str, name: str) -> Kind:
 
 
 _KINDS: Final = (
-    Kind("karpenter.sh", "v1alpha5", "Provisioner", _provisioner),
+    Kind("karpenter.sh", "v1alpha5", "Provisioner", _pool),
+    Kind("karpenter.sh", "v1", "NodePool", _pool),
+    Kind("karpenter.sh", "v1", "NodeClaim", _node_claim),
     Kind("karpenter.k8s.aws", "v1alpha1", "AWSNodeTemplate", _aws_node_template),
     _wire("", "v1", core.Pod, faults=_pod_faults, namespaced=True),
     _wire("", "v1", core.Node, faults=node_faults),

@@ -13,7 +13,7 @@ from karpenter.app.manifests.problems import InputError
 from karpenter.app.manifests.sources import read_documents
 from karpenter.app.manifests.workloads import expand
 from karpenter.model.core import LimitRange, PersistentVolumeClaim, Pod, PriorityClass
-from karpenter.model.v1alpha5 import Mode
+from karpenter.model.pools import Mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from karpenter.model.errors import FieldError, KarpenterError
+from karpenter.app.errors import BadInputError
+from karpenter.model.errors import FieldError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Problem:
         return ": ".join(part for part in (self.place, self.subject, str(self.error)) if part)
 
 
-class InputError(KarpenterError):
+class InputError(BadInputError):
     """The input cannot be used; `problems` lists every mistake found."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

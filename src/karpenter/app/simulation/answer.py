@@ -1,0 +1,118 @@
+"""What `simulate` answers: the solution, with everything around it that its reader needs, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from karpenter.model.resources import format_resources
+from karpenter.model.units import PoolKey
+from karpenter.provisioning.pending import Rejected
+from karpenter.scheduling.snapshot import NodeView
+from karpenter.scheduling.solution import ClaimPlan, Reason, Solution, Unschedulable
+
+_DIGITS = 6
+"""Decimals of a price: beyond the last one of any price list, before those that sums of floats invent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """How long the answer took."""
+
+    load: float
+    solve: float
+    solve_cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One run of `simulate`."""
+
+    solution: Solution
+    nodes: tuple[NodeView, ...]
+    """The nodes there were before."""
+    policy: Mapping[str, object]
+    """The policy's values by their names in the settings."""
+    warnings: tuple[str, ...]
+    seconds: Seconds
+
+    @property
+    def is_all_placed(self) -> bool:
+        """Whether every pending pod found a place."""
+        return not self.solution.unschedulable
+
+    @property
+    def existing_price(self) -> float:
+        """USD per hour of the nodes there were, as far as their prices are known."""
+        return sum((view.price or 0.0 for view in self.nodes), 0.0)
+
+
+def with_rejected(solution: Solution, rejected: Sequence[Rejected]) -> Solution:
+    """Return the solution with the pods that no plan considered among the unschedulable ones."""
+    entries = tuple(
+        Unschedulable(
+            each.pod,
+            (Reason(None, "pod", "NotPlannedFor", each.message or "it asks for nodes that no pool makes"),),
+        )
+        for each in rejected
+    )
+    everything = sorted((*solution.unschedulable, *entries), key=lambda entry: entry.pod.metadata.key)
+    return replace(solution, unschedulable=tuple(everything))
+
+
+def as_data(answer: Answer) -> dict[str, Any]:
+    """Return the answer in the form of `-o json`."""
+    solution = answer.solution
+    return {
+        "newNodes": [_new_node(plan) for plan in solution.new_claims],
+        "placements": {str(key): solution.placements[key] for key in sorted(solution.placements)},
+        "unschedulable": [_unschedulable(entry) for entry in solution.unschedulable],
+        "pricePerHour": {
+            "existing": round(answer.existing_price, _DIGITS),
+            "new": round(float(solution.price), _DIGITS),
+            "lowerBound": None if solution.lower_bound is None else round(solution.lower_bound, _DIGITS),
+            "final": None,
+        },
+        "policy": dict(answer.policy),
+        "warnings": list(answer.warnings),
+        "complete": solution.complete,
+        "seconds": {
+            "load": round(answer.seconds.load, 4),
+            "solve": round(answer.seconds.solve, 4),
+            "solveCpu": round(answer.seconds.solve_cpu, 4),
+        },
+    }
+
+
+def _new_node(plan: ClaimPlan) -> dict[str, Any]:
+    return {
+        "name": plan.name,
+        "pool": _pool(plan.pool),
+        "instanceType": plan.instance_type,
+        "instanceTypes": list(plan.instance_types),
+        "zone": plan.zone,
+        "capacityType": plan.capacity_type,
+        "pricePerHour": round(plan.price, _DIGITS),
+        "requests": format_resources(plan.requests),
+        "pods": sorted(str(pod.metadata.key) for pod in plan.pods),
+    }
+
+
+def _unschedulable(entry: Unschedulable) -> dict[str, Any]:
+    return {
+        "pod": str(entry.pod.metadata.key),
+        "reasons": [
+            {
+                "pool": None if reason.pool is None else _pool(reason.pool),
+                "layer": reason.layer,
+                "code": reason.code,
+                "message": reason.message,
+            }
+            for reason in entry.reasons
+        ],
+    }
+
+
+def _pool(key: PoolKey) -> dict[str, str]:
+    return {"kind": key.kind, "name": key.name}

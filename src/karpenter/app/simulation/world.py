@@ -1,0 +1,71 @@
+"""The input as the operator would see it: one snapshot of the cluster.
+
+It goes through the operator's own cluster state, so that whatever counts there counts here in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
+
+from karpenter.app.manifests.load import Input
+from karpenter.model import labels
+from karpenter.model.core import (
+    CSINode,
+    DaemonSet,
+    LimitRange,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PodDisruptionBudget,
+    StorageClass,
+)
+from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.nodepool import NodePool
+from karpenter.model.units import UnixSeconds
+from karpenter.scheduling.snapshot import NodeView, Snapshot
+from karpenter.state.cluster import ClusterState
+from karpenter.state.offers import Offers
+
+T = TypeVar("T")
+PriceBook: TypeAlias = Mapping[tuple[str, str, str], float]
+"""(instance type, zone, capacity type) to USD per hour."""
+
+
+def snapshot_of(given: Input, offers: Offers, prices: PriceBook, *, now: UnixSeconds) -> Snapshot:
+    """Return the cluster that the input describes. Nodes are priced by their labels, also those of no pool."""
+    state = ClusterState()
+    state.set_offers(offers)
+    _fill(state, given)
+    snapshot = state.snapshot(now)
+    return replace(snapshot, nodes=tuple(_priced(view, prices) for view in snapshot.nodes))
+
+
+def _fill(state: ClusterState, given: Input) -> None:
+    objects = given.objects
+    state.pools.update({pool.key: pool for pool in objects.of(NodePool)})
+    state.daemon_sets.update({each.metadata.key: each for each in objects.of(DaemonSet)})
+    state.pdbs.update({each.metadata.key: each for each in objects.of(PodDisruptionBudget)})
+    state.volume_claims.update({each.metadata.key: each for each in given.volume_claims})
+    state.volumes.update({each.metadata.name: each for each in objects.of(PersistentVolume)})
+    state.storage_classes.update({each.metadata.name: each for each in objects.of(StorageClass)})
+    state.namespaces.update({each.metadata.name: each for each in objects.of(Namespace)})
+    state.limit_ranges.update({each.metadata.key: each for each in objects.of(LimitRange)})
+    _each(objects.of(NodeClaim), state.set_claim)
+    _each(objects.of(Node), state.set_node)
+    _each(objects.of(CSINode), state.set_csi_node)
+    _each(given.pods, state.set_pod)
+
+
+def _each(values: tuple[T, ...], take: Callable[[T], None]) -> None:
+    for value in values:
+        take(value)
+
+
+def _priced(view: NodeView, prices: PriceBook) -> NodeView:
+    """A node of nobody's pool says no capacity type of ours; it is then priced as on-demand."""
+    if view.price is not None or view.instance_type is None or view.zone is None:
+        return view
+    place = (view.instance_type, view.zone, view.capacity_type or labels.ON_DEMAND)
+    return replace(view, price=prices.get(place))
