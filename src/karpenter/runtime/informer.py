@@ -12,7 +12,7 @@ from karpenter.runtime import logs
 from karpenter.runtime.backoff import Backoff
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.identity import is_older, key_of, uid_of, version_of
-from karpenter.runtime.kube import Gone, KubeClient, KubeError, Listing, Resource, TooManyRequests, WatchEvent
+from karpenter.runtime.kube import Gone, KubeClient, KubeError, Listing, Resource, WatchEvent
 from karpenter.runtime.metrics import Metrics
 
 T = TypeVar("T")
@@ -223,9 +223,7 @@ class Informer(Generic[T]):
         self._problem = None
 
     async def _pause(self, error: KubeError) -> None:
-        wait_s = self._backoff.next_s(
-            at_least_s=error.retry_after_s or 0.0 if isinstance(error, TooManyRequests) else 0.0
-        )
+        wait_s = self._backoff.next_s(at_least_s=error.retry_after_s or 0.0)
         write = log.debug if self._problem is not None and str(self._problem) == str(error) else log.warning
         write("cannot list or watch, trying again", kind=self.resource.kind, error=error, retry_in_s=wait_s)
         self._problem = error

@@ -162,9 +162,13 @@ class KubeError(KarpenterError):
     status = 500
     reason = "InternalError"
 
-    def __init__(self, message: str, *, details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, message: str, *, details: Mapping[str, Any] | None = None, retry_after_s: float | None = None
+    ) -> None:
         self.message = message
         self.details: Mapping[str, Any] = details or {}
+        self.retry_after_s = retry_after_s
+        """How long the server asked to wait before trying again; None when it did not."""
         super().__init__(message)
 
 
@@ -216,12 +220,6 @@ class TooManyRequests(KubeError):
     """Slow down, or a disruption budget says not now."""
 
     status, reason = 429, "TooManyRequests"
-
-    def __init__(
-        self, message: str, *, details: Mapping[str, Any] | None = None, retry_after_s: float | None = None
-    ) -> None:
-        super().__init__(message, details=details)
-        self.retry_after_s = retry_after_s
 
 
 class Unavailable(KubeError):

@@ -13,7 +13,7 @@ class TokenBucket:
         self._burst = burst
         self._now = now
         self._tokens = float(burst)
-        self._counted_at = now()
+        self._counted_at: float | None = None  # full until first asked, so it can be made before there is a loop
 
     def try_take(self) -> bool:
         """Take a token if there is one; return whether there was."""
@@ -31,5 +31,6 @@ class TokenBucket:
 
     def _count(self) -> None:
         now = self._now()
-        self._tokens = min(float(self._burst), self._tokens + (now - self._counted_at) * self._rate_per_s)
+        if self._counted_at is not None:
+            self._tokens = min(float(self._burst), self._tokens + (now - self._counted_at) * self._rate_per_s)
         self._counted_at = now
