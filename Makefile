@@ -8,10 +8,10 @@ READY := $(VENV)/ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types contracts bench fmt lock clean
+.PHONY: help setup demo test check format lint types contracts e2e e2e-full controlplane bench fmt lock clean
 
 help: ## list what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1@\2/p' Makefile | column -t -s @
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' Makefile | column -t -s @
 
 setup: $(READY) ## install everything into .venv (the other targets do it by themselves)
 
@@ -29,6 +29,15 @@ demo: $(READY) ## a cluster with Karpenter in one process (ARGS='--port 8081' an
 
 test: $(READY) ## run the tests (ARGS='-k taints' and so on)
 	@$(BIN)/pytest --quiet --numprocesses auto --dist worksteal $(ARGS)
+
+e2e: $(READY) controlplane ## the tests against a real control plane (needs Go, else skipped)
+	@$(BIN)/pytest --quiet --timeout 300 -m 'e2e and not full' tests/e2e $(ARGS)
+
+e2e-full: $(READY) controlplane ## the long ones as well
+	@$(BIN)/pytest --quiet --timeout 1800 -m e2e tests/e2e $(ARGS)
+
+controlplane: ## build that control plane (ten minutes, once; nobody else has to wait for the processor)
+	@nice $(PYTHON) tests/e2e/build.py
 
 check: format lint types contracts ## format, lint, types, import contracts (make -k check runs all four even if one fails)
 

@@ -1,0 +1,56 @@
+"""One control plane for all tests here, and a namespace for each that asks.
+
+These tests are left out of `make test`: `make e2e` runs them, `make e2e-full` those marked `full` as well. They share
+one cluster, so a test cleans up what belongs to no namespace, and looks at nothing but its own.
+"""
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import build
+from tests.e2e.plane import ControlPlane
+
+HERE = Path(__file__).parent
+numbers = itertools.count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "e2e: needs a real control plane (`make e2e`)")
+    config.addinivalue_line("markers", "full: long; only in `make e2e-full`")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """The control plane. Without Go the tests that ask for it are skipped, in CI they fail."""
+    programs = build.folder()
+    if not programs.exists():
+        if shutil.which("go") is None and not build.IN_CI:
+            pytest.skip(build.NO_GO)
+        pytest.fail("the control plane is not built: `make controlplane` builds it", pytrace=False)
+    with ControlPlane.running(programs, tmp_path_factory.mktemp("plane") / "home") as running:
+        failed_before = request.session.testsfailed
+        yield running
+        if request.session.testsfailed > failed_before:
+            for program in running.programs:
+                print(f"--- {program.log}\n{program.last_words()}")
+
+
+@pytest.fixture
+def namespace(plane: ControlPlane) -> Iterator[str]:
+    """A new namespace, ready for pods; deleted afterwards, which nobody waits for."""
+    name = f"e2e-{next(numbers)}"
+    plane.kubectl("create", "namespace", name)
+    plane.await_namespace(name)
+    yield name
+    plane.kubectl("delete", "namespace", name, "--wait=false")

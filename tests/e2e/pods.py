@@ -1,0 +1,122 @@
+"""Pods for the real API server: as manifests, created many at a time, and waited for until the scheduler has judged."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from karpenter.model import core
+from karpenter.model.meta import find_condition
+from karpenter.model.units import ObjectKey
+from karpenter.runtime.kube import NODES, PODS, KubeClient
+
+AT_ONCE = 32
+"""Requests under way at a time: what the API server on two cores answers fastest."""
+DEADLINE_S = 120.0
+POLL_S = 0.2
+SELECTORS = frozenset({"labelSelector", "namespaceSelector", "matchLabels"})
+"""Where an empty object means everything, and leaving it out means nothing."""
+
+
+def pod_manifest(pod: core.Pod, namespace: str) -> dict[str, Any]:
+    """Return what a user would have written to get this pod: no status, no node, nothing that the server sets.
+
+    Owners are left out too: the garbage collector deletes pods whose owner it does not find.
+    """
+    spec = without_empties(msgspec.to_builtins(pod.spec))
+    for assigned in ("nodeName", "priority"):
+        spec.pop(assigned, None)
+    metadata = {"name": pod.metadata.name, "namespace": namespace}
+    for field in ("labels", "annotations"):
+        if given := getattr(pod.metadata, field):
+            metadata[field] = dict(given)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def without_empties(value: Any) -> Any:
+    """Return the value without empty fields, which the server would take for a choice."""
+    if isinstance(value, Mapping):
+        cleaned = {key: without_empties(each) for key, each in value.items()}
+        return {key: each for key, each in cleaned.items() if says_something(key, each)}
+    if isinstance(value, list | tuple):
+        return [without_empties(each) for each in value]
+    return value
+
+
+def says_something(key: str, value: Any) -> bool:
+    return value not in ("", None, [], {}) or (value == {} and key in SELECTORS)
+
+
+async def create_all(kube: KubeClient, manifests: Iterable[Mapping[str, Any]]) -> None:
+    """Create pods and nodes, many at a time."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def create(manifest: Mapping[str, Any]) -> None:
+        resource = {"Pod": PODS, "Node": NODES}[manifest["kind"]]
+        async with gate:
+            await kube.create(resource, manifest, namespace=manifest["metadata"].get("namespace", ""))
+
+    async with asyncio.TaskGroup() as tasks:
+        for manifest in manifests:
+            tasks.create_task(create(manifest))
+
+
+async def delete_nodes(kube: KubeClient, names: Iterable[str]) -> None:
+    """Delete nodes; the pods on them are deleted by the pod garbage collector, within a minute."""
+    for name in names:
+        await kube.delete(NODES, name)
+
+
+async def until(condition: Callable[[], Awaitable[Any]], what: str, *, deadline_s: float = DEADLINE_S) -> Any:
+    """Wait until `condition` returns something true and return that. Raises AssertionError naming `what`."""
+    end = time.monotonic() + deadline_s
+    while not (found := await condition()):
+        assert time.monotonic() < end, f"not within {deadline_s:.0f} s: {what}"
+        await asyncio.sleep(POLL_S)
+    return found
+
+
+async def nodes_ready(kube: KubeClient, names: Sequence[str]) -> None:
+    """Wait until all these nodes are Ready and free of the taints that a new node carries."""
+
+    async def all_ready() -> bool:
+        ready = {node.metadata.name for node in (await kube.list(NODES)).items if is_ready(node)}
+        return ready.issuperset(names)
+
+    await until(all_ready, f"nodes Ready: {', '.join(names)}")
+
+
+def is_ready(node: core.Node) -> bool:
+    ready = find_condition(node.status.conditions, "Ready")
+    booting = any(taint.key.startswith("node.kubernetes.io/") for taint in node.spec.taints)
+    return ready is not None and ready.is_true and not booting
+
+
+async def judged(kube: KubeClient, namespace: str, *, quiet_s: float = 2.0) -> dict[ObjectKey, str]:
+    """Wait until the scheduler has judged all pods of a namespace; return the node of each, empty for unschedulable.
+
+    A pod may be found unschedulable and placed later, when others are: only what stays so for `quiet_s` counts.
+    """
+    seen: dict[ObjectKey, str] | None = None
+    since = time.monotonic()
+
+    async def settled() -> dict[ObjectKey, str] | None:
+        nonlocal seen, since
+        verdicts = {pod.metadata.key: verdict(pod) for pod in (await kube.list(PODS, namespace=namespace)).items}
+        if verdicts != seen:
+            seen, since = verdicts, time.monotonic()
+        placed = bool(verdicts) and all(verdicts.values())
+        decided = bool(verdicts) and None not in verdicts.values()
+        return verdicts if placed or (decided and time.monotonic() - since >= quiet_s) else None
+
+    return await until(settled, f"every pod of {namespace} bound or found unschedulable")
+
+
+def verdict(pod: core.Pod) -> str | None:
+    """Return the pod's node, `""` if no node can take it, None while the scheduler has not said."""
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    scheduled = find_condition(pod.status.conditions, "PodScheduled")
+    return "" if scheduled is not None and scheduled.reason == "Unschedulable" else None
