@@ -75,8 +75,8 @@ def _read_taint(part: Reader, rules: Rules, seen: set[tuple[str, str]]) -> Taint
     if value:
         part.check("value", qualified_name_fault(value))
     effect = part.choice("effect", rules.effects) or ""
-    if not part.has("effect") and "" not in rules.effects:
-        part.fail("effect", "is required", f"one of {', '.join(rules.effects)}")
+    if not part.has("effect"):
+        part.fail("effect", "is required", f"one of {', '.join(EFFECTS)}")
     part.string("timeAdded")  # belongs to taints of nodes; says nothing about nodes to come
     if key and (key, effect) in seen:
         part.fail("", f"duplicate taint {key}:{effect}", "one key and effect once in taints and startupTaints together")

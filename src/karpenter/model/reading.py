@@ -190,6 +190,12 @@ class Reader:
         entries = self.part(name)
         return {key: amount for key in entries.own_keys() if (amount := entries.amount(key, key)) is not None}
 
+    def unread(self) -> dict[str, object]:
+        """Return the fields that nobody asked for yet, as they are; after that they count as known."""
+        rest = {str(name): value for name, value in self._raw.items() if name not in self._known}
+        self._known.update(rest)
+        return rest
+
     def finish(self) -> None:
         """Note every field that nobody asked for, here and in the objects inside (API-9)."""
         for name in self._raw:

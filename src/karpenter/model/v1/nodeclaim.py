@@ -125,8 +125,8 @@ def _encode_owner(owner: OwnerReference) -> dict[str, object]:
 
 
 def _encode_taint(taint: Taint) -> dict[str, object]:
-    encoded: dict[str, object] = {"key": taint.key, "value": taint.value, "effect": taint.effect}
-    return {name: value for name, value in encoded.items() if value}
+    value = {"value": taint.value} if taint.value else {}
+    return {"key": taint.key, **value, "effect": taint.effect}
 
 
 def _entries(requirement: Requirement) -> list[dict[str, object]]:
