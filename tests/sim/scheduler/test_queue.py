@@ -2,7 +2,7 @@
 
 from karpenter.model.units import ObjectKey
 from karpenter.sim.scheduler.podfacts import PodFacts, facts_of
-from karpenter.sim.scheduler.queue import Helped, QueuedPod, SchedulingQueue
+from karpenter.sim.scheduler.queue import ANY_NUMBER, Helped, QueuedPod, SchedulingQueue
 from tests.builders import a_pod
 
 FIT = frozenset({"NodeResourcesFit"})
@@ -14,11 +14,11 @@ def queued(name: str, *, priority: int = 0, created: float = 0.0, facts: PodFact
 
 
 def rejected_by(plugin: str) -> Helped:
-    return lambda _, plugins: plugin in plugins
+    return lambda _, plugins: ANY_NUMBER if plugin in plugins else 0
 
 
-def anybody(_: PodFacts, plugins: frozenset[str]) -> bool:
-    return bool(plugins)
+def anybody(_: PodFacts, plugins: frozenset[str]) -> int:
+    return len(plugins) and ANY_NUMBER
 
 
 def queue_of(*pods: QueuedPod) -> SchedulingQueue:
@@ -117,3 +117,11 @@ def test_a_pod_whose_wishes_changed_is_tried_again() -> None:
     assert pod is not None
     assert pod.facts is smaller
     assert len(queue) == 0
+
+
+def test_a_change_that_makes_room_for_two_wakes_the_two_that_come_first() -> None:
+    queue = queue_of(queued("c", created=3.0), queued("b", created=2.0), queued("a", created=1.0))
+    for _ in range(3):
+        queue.give_up(queue.pop(0.0), FIT, 0.0)
+    queue.wake(20.0, helped=lambda *_: 2)
+    assert order(queue, 20.0) == ["a", "b"]

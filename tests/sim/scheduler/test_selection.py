@@ -55,9 +55,8 @@ def test_new_facts_about_the_surroundings_are_seen() -> None:
 def random_pod(random: Random, name: str) -> Pod:
     label = random.choice(["web", "db"])
     selector = {"labelSelector": {"matchLabels": {"app": label}}}
-    spread = [
-        {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": random.choice(["DoNotSchedule", "ScheduleAnyway"])}
-    ]
+    strictness = random.choice(["DoNotSchedule", "ScheduleAnyway"])
+    spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": strictness, **selector}
     term = {"topologyKey": random.choice([ZONE, "kubernetes.io/hostname"]), **selector}
     kind = random.choice(["podAffinity", "podAntiAffinity"])
     weighted = [{"weight": random.randint(1, 100), "podAffinityTerm": term}]

@@ -4,3 +4,7 @@ Here: what pods ask for, what nodes have left, filters, scores, the queue, the l
 `karpenter.scheduling`: the solver's plans are judged by this package, so it decides from Kubernetes' rules alone.
 Left out and named so in the docs: preemption, image locality, scheduler extenders, dynamic resources.
 """
+
+from karpenter.sim.scheduler.scheduler import SCHEDULER_NAME, Scheduler
+
+__all__ = ["SCHEDULER_NAME", "Scheduler"]

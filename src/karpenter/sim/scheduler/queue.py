@@ -56,8 +56,9 @@ class QueuedPod:
         return self.since + min(FIRST_BACKOFF_S * 2.0 ** min(self.attempts - 1, 16), LONGEST_BACKOFF_S)
 
 
-Helped: TypeAlias = Callable[[PodFacts, frozenset[str]], bool]
-"""Whether a change may help pods of a kind that these filters rejected."""
+ANY_NUMBER: Final = 1_000_000
+Helped: TypeAlias = Callable[[PodFacts, frozenset[str]], int]
+"""How many pods of a kind, which these filters rejected, a change may help."""
 
 
 class SchedulingQueue:
@@ -127,9 +128,10 @@ class SchedulingQueue:
     def wake(self, now: float, *, helped: Helped) -> None:
         """Something changed in the cluster: let those waiting pods be tried again whom it may have helped."""
         for (facts, plugins), uids in tuple(self._kinds.items()):
-            if helped(facts, plugins):
-                for uid in sorted(uids):
-                    self._activate(self._pods[uid], now)
+            number = helped(facts, plugins)
+            if number > 0:
+                for pod in heapq.nsmallest(number, (self._pods[uid] for uid in uids), key=lambda pod: pod.rank):
+                    self._activate(pod, now)
 
     def next_due(self) -> float | None:
         """Return when `pop` has something to give at the latest without any event; None when never."""

@@ -100,10 +100,16 @@ class NodeSelection:
             kind.failure = self._cache.stamp, found
         return found
 
-    def may_fit(self, pod: PodFacts, node: str) -> bool:
-        """Return whether a node by itself would take a pod: a cheap hint whether a new attempt is worthwhile."""
+    def room_for(self, pod: PodFacts, node: str) -> int:
+        """Return how many pods of a kind a node has room for by itself; 0 when it takes none."""
         info = self._cache.node(node)
-        return info is not None and rejection_by_node(pod, info) is None
+        if info is None or rejection_by_node(pod, info) is not None:
+            return 0
+        return min(
+            (info.allocatable.get(name, 0) - info.requested.get(name, 0)) // amount
+            for name, amount in pod.requests.items()
+            if amount
+        )
 
     def _place(self, kind: _Kind, priority: int) -> Placement | Unschedulable:
         nodes = self._cache.nodes()

@@ -1,0 +1,230 @@
+"""The kinds that only the stand-ins read, or read more of than the rest of the product does.
+
+Templates stay raw: what a user wrote into one goes into the pods as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from karpenter.model.meta import Condition, LabelSelector, ObjectMeta
+from karpenter.runtime import kube
+from karpenter.runtime.kube import RawObject, Resource
+
+
+class Wire(msgspec.Struct, frozen=True, rename="camel"):
+    """Base of wire structs: frozen, camelCase on the wire, unknown fields dropped."""
+
+
+class ServiceSpec(Wire, frozen=True):
+    selector: dict[str, str] = {}
+
+
+class Service(Wire, frozen=True):
+    metadata: ObjectMeta
+    spec: ServiceSpec = ServiceSpec()
+
+
+class RollingUpdate(Wire, frozen=True):
+    max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
+
+
+class Strategy(Wire, frozen=True):
+    """How pods are replaced: `RollingUpdate`, else `Recreate` (Deployments) or `OnDelete` (DaemonSets)."""
+
+    type: str = "RollingUpdate"
+    rolling_update: RollingUpdate = RollingUpdate()
+
+
+class DeploymentSpec(Wire, frozen=True):
+    selector: LabelSelector
+    template: RawObject
+    replicas: int = 1
+    strategy: Strategy = Strategy()
+    min_ready_seconds: int = 0
+    revision_history_limit: int = 10
+    paused: bool = False
+    progress_deadline_seconds: int = 600
+
+
+class DeploymentStatus(Wire, frozen=True):
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    unavailable_replicas: int = 0
+    conditions: tuple[Condition, ...] = ()
+    collision_count: int | None = None
+
+
+class Deployment(Wire, frozen=True):
+    metadata: ObjectMeta
+    spec: DeploymentSpec
+    status: DeploymentStatus = DeploymentStatus()
+
+
+class ReplicaSetSpec(Wire, frozen=True):
+    selector: LabelSelector
+    template: RawObject = {}
+    replicas: int = 1
+    min_ready_seconds: int = 0
+
+
+class ReplicaSetStatus(Wire, frozen=True):
+    replicas: int = 0
+    fully_labeled_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class ReplicaSet(Wire, frozen=True):
+    metadata: ObjectMeta
+    spec: ReplicaSetSpec
+    status: ReplicaSetStatus = ReplicaSetStatus()
+
+
+class DaemonSetSpec(Wire, frozen=True):
+    selector: LabelSelector
+    template: RawObject
+    update_strategy: Strategy = Strategy()
+    min_ready_seconds: int = 0
+
+
+class DaemonSetStatus(Wire, frozen=True):
+    observed_generation: int = 0
+    current_number_scheduled: int = 0
+    desired_number_scheduled: int = 0
+    number_misscheduled: int = 0
+    number_ready: int = 0
+    updated_number_scheduled: int = 0
+    number_available: int = 0
+    number_unavailable: int = 0
+
+
+class DaemonSet(Wire, frozen=True):
+    metadata: ObjectMeta
+    spec: DaemonSetSpec
+    status: DaemonSetStatus = DaemonSetStatus()
+
+
+class ScaledSpec(Wire, frozen=True):
+    selector: LabelSelector | None = None
+    replicas: int = 1
+
+
+class Scaled(Wire, frozen=True):
+    """A StatefulSet or ReplicationController, as far as a disruption budget and the default spread look at it."""
+
+    metadata: ObjectMeta
+    spec: ScaledSpec = ScaledSpec()
+
+
+class BudgetSpec(Wire, frozen=True):
+    selector: LabelSelector | None = None
+    min_available: str | int | None = None
+    max_unavailable: str | int | None = None
+
+
+class BudgetStatus(Wire, frozen=True):
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    observed_generation: int = 0
+    disrupted_pods: dict[str, str] = {}
+    """Pods that an eviction was granted for, with its moment; the deletion has not been seen yet."""
+    conditions: tuple[Condition, ...] = ()
+
+
+class Budget(Wire, frozen=True):
+    """A PodDisruptionBudget with all of its status."""
+
+    metadata: ObjectMeta
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()
+
+
+class NamespaceSpec(Wire, frozen=True):
+    finalizers: tuple[str, ...] = ()
+
+
+class NamespaceStatus(Wire, frozen=True):
+    phase: str = ""
+
+
+class Namespace(Wire, frozen=True):
+    metadata: ObjectMeta
+    spec: NamespaceSpec = NamespaceSpec()
+    status: NamespaceStatus = NamespaceStatus()
+
+
+class LeaseSpec(Wire, frozen=True):
+    holder_identity: str = ""
+    lease_duration_seconds: int = 40
+    renew_time: str | None = None
+
+
+class Lease(Wire, frozen=True):
+    metadata: ObjectMeta
+    spec: LeaseSpec = LeaseSpec()
+
+
+class MetadataOnly(Wire, frozen=True):
+    """Any object, when only names, owners and finalizers matter."""
+
+    metadata: ObjectMeta
+
+
+SERVICES: Final = Resource("", "v1", "services", "Service", Service, namespaced=True)
+DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment", Deployment, namespaced=True)
+REPLICA_SETS: Final = Resource("apps", "v1", "replicasets", "ReplicaSet", ReplicaSet, namespaced=True)
+STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet", Scaled, namespaced=True)
+DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet", DaemonSet, namespaced=True)
+BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Budget, namespaced=True)
+NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", Namespace)
+LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease, namespaced=True)
+CONTROLLER_REVISIONS: Final = Resource(
+    "apps", "v1", "controllerrevisions", "ControllerRevision", MetadataOnly, namespaced=True
+)
+JOBS: Final = Resource("batch", "v1", "jobs", "Job", MetadataOnly, namespaced=True)
+CRON_JOBS: Final = Resource("batch", "v1", "cronjobs", "CronJob", MetadataOnly, namespaced=True)
+SECRETS: Final = Resource("", "v1", "secrets", "Secret", MetadataOnly, namespaced=True)
+SERVICE_ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount", MetadataOnly, namespaced=True)
+ENDPOINTS: Final = Resource("", "v1", "endpoints", "Endpoints", MetadataOnly, namespaced=True)
+REPLICATION_CONTROLLERS: Final = Resource(
+    "", "v1", "replicationcontrollers", "ReplicationController", MetadataOnly, namespaced=True
+)
+
+
+def metadata_only(resource: Resource[Any]) -> Resource[MetadataOnly]:
+    """Return the same resource, decoded as far as metadata only."""
+    return replace(resource, type=MetadataOnly)
+
+
+OTHERS_WITH_OWNERS: Final = tuple(
+    metadata_only(resource)
+    for resource in (
+        JOBS,
+        CRON_JOBS,
+        CONTROLLER_REVISIONS,
+        REPLICATION_CONTROLLERS,
+        SECRETS,
+        SERVICE_ACCOUNTS,
+        ENDPOINTS,
+        kube.CONFIG_MAPS,
+        kube.VOLUME_ATTACHMENTS,
+        kube.PROVISIONERS,
+        kube.NODE_POOLS,
+        kube.NODE_CLAIMS,
+        kube.AWS_NODE_TEMPLATES,
+        kube.EC2_NODE_CLASSES,
+    )
+)
+"""Kinds that garbage collection follows beside those that other stand-ins watch anyway."""
