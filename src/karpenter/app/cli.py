@@ -33,6 +33,11 @@ app.command(
     name="simulate",
     help="Say where pending pods would go and which nodes would be launched for them, offline.",
 )
+app.command(
+    "karpenter.app.crds:crds",
+    name="crds",
+    help="Print the CustomResourceDefinitions as YAML, for kubectl apply.",
+)
 
 
 @app.command

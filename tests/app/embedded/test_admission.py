@@ -8,7 +8,7 @@ from karpenter.app.embedded.admission import admission
 from karpenter.model.v1alpha5 import Mode
 from karpenter.runtime.kube import Invalid, RawObject
 from karpenter.runtime.kubememory.resources import ApiResource
-from tests.builders import a_node_pool, a_node_template, a_provisioner
+from tests.builders import a_node_pool, a_node_template, a_provisioner, an_ec2_node_class
 
 BOTH = {"consolidation": {"enabled": True}, "ttlSecondsAfterEmpty": 30}
 
@@ -29,7 +29,7 @@ def refusal(raw: RawObject, mode: Mode = "compat") -> list[tuple[str, str]]:
     return [(cause["field"], cause["message"]) for cause in raised.value.details["causes"]]
 
 
-@pytest.mark.parametrize("raw", [a_provisioner(), a_node_pool(), a_node_template()])
+@pytest.mark.parametrize("raw", [a_provisioner(), a_node_pool(), a_node_template(), an_ec2_node_class()])
 def test_what_breaks_no_rule_is_stored_as_it_was_written(raw: dict[str, Any]) -> None:
     # API-3, TV-3: with defaults in the stored object a second apply would find something to change.
     assert create(raw) == (raw, [])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from karpenter.model.aws.nodetemplate import decode_aws_node_template
+from karpenter.model.aws.nodeclasses import decode_node_class
 from karpenter.model.errors import ManifestError, ManifestWarning
 from karpenter.model.pools import Mode, decode_pool
 from karpenter.runtime.kube import RawObject
@@ -25,7 +25,8 @@ def admission(mode: Mode = "compat") -> Admission:
     checks: Mapping[tuple[str, str], Check] = {
         ("karpenter.sh", "Provisioner"): lambda raw: decode_pool(raw, mode=mode)[1],
         ("karpenter.sh", "NodePool"): lambda raw: decode_pool(raw, mode=mode)[1],
-        ("karpenter.k8s.aws", "AWSNodeTemplate"): _node_template,
+        ("karpenter.k8s.aws", "AWSNodeTemplate"): _node_class,
+        ("karpenter.k8s.aws", "EC2NodeClass"): _node_class,
     }
 
     def judge(
@@ -43,8 +44,8 @@ def admission(mode: Mode = "compat") -> Admission:
     return judge
 
 
-def _node_template(raw: RawObject) -> Sequence[ManifestWarning]:
-    decode_aws_node_template(raw)
+def _node_class(raw: RawObject) -> Sequence[ManifestWarning]:
+    decode_node_class(raw)
     return ()
 
 

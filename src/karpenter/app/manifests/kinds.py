@@ -10,7 +10,7 @@ from karpenter.app.manifests.checks import limit_range_faults, node_faults, pod_
 from karpenter.app.manifests.wire import decode_wire
 from karpenter.model import core
 from karpenter.model.aws.nodeclass import AwsNodeClass
-from karpenter.model.aws.nodetemplate import decode_aws_node_template
+from karpenter.model.aws.nodeclasses import decode_node_class
 from karpenter.model.errors import FieldError, ManifestError, ManifestWarning
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
@@ -86,8 +86,8 @@ def _node_claim(raw: dict[str, Any], _mode: Mode) -> tuple[NodeClaim, Sequence[M
     return decode_nodeclaim(raw), ()
 
 
-def _aws_node_template(raw: dict[str, Any], _mode: Mode) -> tuple[AwsNodeClass, Sequence[ManifestWarning]]:
-    return decode_aws_node_template(raw), ()
+def _node_class(raw: dict[str, Any], _mode: Mode) -> tuple[AwsNodeClass, Sequence[ManifestWarning]]:
+    return decode_node_class(raw), ()
 
 
 def _workload(group: str, name: str) -> Kind:
@@ -98,7 +98,8 @@ _KINDS: Final = (
     Kind("karpenter.sh", "v1alpha5", "Provisioner", _pool),
     Kind("karpenter.sh", "v1", "NodePool", _pool),
     Kind("karpenter.sh", "v1", "NodeClaim", _node_claim),
-    Kind("karpenter.k8s.aws", "v1alpha1", "AWSNodeTemplate", _aws_node_template),
+    Kind("karpenter.k8s.aws", "v1alpha1", "AWSNodeTemplate", _node_class),
+    Kind("karpenter.k8s.aws", "v1", "EC2NodeClass", _node_class),
     _wire("", "v1", core.Pod, faults=_pod_faults, namespaced=True),
     _wire("", "v1", core.Node, faults=node_faults),
     _wire("", "v1", core.Namespace),
