@@ -2,3 +2,31 @@
 
 Pure: functions of an immutable snapshot. Never: I/O, a clock, randomness, a cloud.
 """
+
+from karpenter.scheduling.demand import Demand, Fulfilment
+from karpenter.scheduling.policy import Options, Policy, PreferencePolicy
+from karpenter.scheduling.reporter import Reporter, StopCheck, never
+from karpenter.scheduling.snapshot import NodeView, PoolView, Snapshot, Volumes
+from karpenter.scheduling.solution import ClaimPlan, Layer, Reason, Solution, Unschedulable
+from karpenter.scheduling.solver import solve
+
+__all__ = [
+    "ClaimPlan",
+    "Demand",
+    "Fulfilment",
+    "Layer",
+    "NodeView",
+    "Options",
+    "Policy",
+    "PoolView",
+    "PreferencePolicy",
+    "Reason",
+    "Reporter",
+    "Snapshot",
+    "Solution",
+    "StopCheck",
+    "Unschedulable",
+    "Volumes",
+    "never",
+    "solve",
+]

@@ -33,7 +33,7 @@ class NodeView:
     labels: Mapping[str, str]
     """The labels pods can rely on: the node's, or for a claim in flight the single values it will have."""
     taints: tuple[Taint, ...]
-    """Taints that count for scheduling: startup and ephemeral ones are left out until the node is initialized (SCH-5)."""
+    """Taints that count for scheduling; startup and ephemeral ones do not until the node is initialized (SCH-5)."""
     capacity: Resources
     allocatable: Resources
     """Until the node reports an amount, what its claim promised (SCH-6)."""

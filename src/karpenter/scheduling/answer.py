@@ -1,0 +1,66 @@
+"""The end of a solve: bins become placements and claims, what is left becomes reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from karpenter.model.core import Pod
+from karpenter.scheduling.bins import Bins, Item
+from karpenter.scheduling.classes import PodClass
+from karpenter.scheduling.demand import Demand
+from karpenter.scheduling.machines import Machines
+from karpenter.scheduling.plans import claim_plans, deal_pods, placements
+from karpenter.scheduling.reasons import Judge
+from karpenter.scheduling.reporter import Reporter
+from karpenter.scheduling.solution import Reason, Solution, Unschedulable
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Builds the solution of one solve and tells the reporter."""
+
+    bins: Bins
+    classes: tuple[PodClass, ...]
+    machines: Machines
+    judge: Judge
+    reporter: Reporter | None
+
+    def build(self, items: Sequence[Item], demand: Demand, *, complete: bool) -> Solution:
+        """Return what was found; a group that must be placed as a whole and cannot be is not placed at all."""
+        pods, left = deal_pods(self.bins, self.classes)
+        refused = self._refused(items, left) if complete else ()
+        if demand.fulfilment == "all-or-nothing" and left:
+            placed = [pod for group in pods for pod in group]
+            solution = Solution(unschedulable=(*refused, *_with_the_group(placed, refused)), complete=complete)
+        else:
+            plans = claim_plans(self.bins, pods, self.machines)
+            places = placements(self.bins.nodes.views, pods, plans)
+            solution = Solution(plans, places, refused, complete=complete)
+        self._report(solution, pods)
+        return solution
+
+    def _refused(self, items: Sequence[Item], left: Sequence[Sequence[Pod]]) -> tuple[Unschedulable, ...]:
+        refused: list[Unschedulable] = []
+        for item, pods in zip(items, left, strict=True):
+            if pods:
+                reasons = self.judge.reasons(item.cls, item.rule)
+                refused.extend(Unschedulable(pod, reasons) for pod in pods)
+        return tuple(refused)
+
+    def _report(self, solution: Solution, pods: Sequence[tuple[Pod, ...]]) -> None:
+        if self.reporter is None:
+            return
+        if solution.placements:
+            names = [view.name for view in self.bins.nodes.views] + [plan.name for plan in solution.new_claims]
+            for name, group in zip(names, pods, strict=True):
+                if group:
+                    self.reporter.placed(group, name)
+        for refused in solution.unschedulable:
+            self.reporter.rejected(refused)
+
+
+def _with_the_group(pods: Sequence[Pod], refused: Sequence[Unschedulable]) -> tuple[Unschedulable, ...]:
+    message = f"would find a place, but {len(refused)} of its group's {len(pods) + len(refused)} pods would not"
+    reason = Reason(None, "pod", "GroupIncomplete", message)
+    return tuple(Unschedulable(pod, (reason,)) for pod in pods)

@@ -1,0 +1,172 @@
+"""The working state of a solve: places with what is left in them, existing nodes first, then machines to launch.
+
+One class meets all bins at once: `fitting` says how many copies each would take, `fill` puts them, tightest bin first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.classes import PodClass
+from karpenter.scheduling.columns import Columns
+from karpenter.scheduling.nodes import Nodes
+from karpenter.scheduling.rules import Level, NodeRule
+
+
+@dataclass(slots=True)
+class Item:
+    """Copies of one class on their way to a place."""
+
+    index: int
+    """The class's position among all classes."""
+    cls: PodClass
+    levels: tuple[Level, ...]
+    request: Floats
+    """Requests of one copy (R)."""
+    left: int
+    """Copies without a place."""
+    at: int = 0
+    """Which level is tried now."""
+    floor: int = 0
+    """Tiers before this one have nothing left for it."""
+
+    @property
+    def rule(self) -> NodeRule:
+        """What the copies demand of a node at this level."""
+        return self.levels[self.at].rule
+
+    def relax(self) -> bool:
+        """Go to the next level and all tiers again; return False when there is none."""
+        if self.at + 1 >= len(self.levels):
+            return False
+        self.at += 1
+        self.floor = 0
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Copies of one class in one bin, and the rule they were placed under."""
+
+    index: int
+    rule: NodeRule
+    count: int
+
+
+class Bins:
+    """B places: the nodes, then the machines opened so far. Arrays grow; the first `size` rows count."""
+
+    def __init__(self, nodes: Nodes, columns: Columns, room: Floats) -> None:
+        self.nodes = nodes
+        self.columns = columns
+        self.size = len(nodes)
+        self.shares: list[list[Share]] = [[] for _ in nodes.views]
+        self._room = room
+        self._column = np.full(self.size, -1, dtype=np.int64)
+        self._places = np.zeros((self.size, *columns.price.shape[1:]), dtype=np.bool_)
+
+    @property
+    def room(self) -> Floats:
+        """What is left in each bin (B×R)."""
+        return self._room[: self.size]
+
+    @property
+    def column(self) -> Ints:
+        """The column of each opened machine, -1 for a node (B)."""
+        return self._column[: self.size]
+
+    @property
+    def places(self) -> Bools:
+        """The zones and capacity types still open to each opened machine (B×Z×K)."""
+        return self._places[: self.size]
+
+    def opened(self) -> range:
+        """Return the rows of machines to launch."""
+        return range(len(self.nodes), self.size)
+
+    def fitting(self, item: Item, rows: slice) -> Ints:
+        """Return how many copies of the item each bin of these rows takes now."""
+        room = self._room[: self.size][rows]
+        asked = np.flatnonzero(item.request)
+        copies = np.floor(room[:, asked] / item.request[asked]).min(axis=1, initial=float(item.left))
+        copies[(room < 0).any(axis=1)] = 0
+        return np.where(self._admits(item.rule, rows), np.maximum(copies, 0), 0).astype(np.int64)
+
+    def _admits(self, rule: NodeRule, rows: slice) -> Bools:
+        column = self.column[rows]
+        admits = np.zeros(len(column), dtype=np.bool_)
+        is_node = column < 0
+        first = rows.start or 0
+        known = int(is_node.sum())
+        admits[:known] = self.nodes.row(rule)[first : first + known]
+        if known < len(column):
+            open_places = self.places[rows][known:] & self.columns.row(rule)[column[known:]]
+            admits[known:] = open_places.any(axis=(1, 2))
+        return admits
+
+    def fill(self, item: Item, rows: slice, scale: Floats) -> int:
+        """Put copies of the item into bins of these rows and return how many found room.
+
+        Bins that are kept are in groups (initialized nodes, claims in flight, machines to launch); within a group the
+        one with the least room, weighted by `scale` (R), is filled first.
+        """
+        copies = self.fitting(item, rows)
+        candidates = np.flatnonzero(copies)
+        if not len(candidates):
+            return 0
+        first = rows.start or 0
+        slack = (self.room[rows][candidates] * scale).sum(axis=1)
+        order = candidates[np.lexsort((candidates, slack, self._group(candidates + first)))]
+        before = item.left
+        for at in order:
+            if not item.left:
+                break
+            self.put(int(at) + first, item, min(item.left, int(copies[at])))
+        return before - item.left
+
+    def _group(self, rows: Ints) -> Ints:
+        waiting = np.array([not view.is_initialized for view in self.nodes.views], dtype=np.int64)
+        return np.where(rows < len(self.nodes), np.append(waiting, 2)[np.minimum(rows, len(self.nodes))], 2)
+
+    def put(self, row: int, item: Item, count: int) -> None:
+        """Put copies into one bin that has room for them."""
+        self._room[row] -= count * item.request
+        if self._column[row] >= 0:
+            self._places[row] &= self.columns.row(item.rule)[self._column[row]]
+        self.shares[row].append(Share(item.index, item.rule, count))
+        item.left -= count
+
+    def open(self, column: int, places: Bools) -> int:
+        """Open a machine of a column that may go to these zones and capacity types (Z×K); return its row."""
+        if self.size == len(self._room):
+            self._grow(max(64, self.size))
+        row = self.size
+        self._room[row] = self.columns.room[column]
+        self._column[row] = column
+        self._places[row] = places
+        self.shares.append([])
+        self.size += 1
+        return row
+
+    def load(self, row: int) -> Floats:
+        """Return what pods take of an opened machine (R)."""
+        return np.asarray(self.columns.room[self._column[row]] - self._room[row])
+
+    def rules(self, row: int) -> frozenset[NodeRule]:
+        """Return the rules that the pods of a bin came under."""
+        return frozenset(share.rule for share in self.shares[row])
+
+    def retype(self, row: int, column: int, places: Bools) -> None:
+        """Make an opened machine one of another column, which holds its load."""
+        load = self.load(row)
+        self._column[row] = column
+        self._room[row] = self.columns.room[column] - load
+        self._places[row] = places
+
+    def _grow(self, more: int) -> None:
+        self._room = np.concatenate((self._room, np.zeros((more, self._room.shape[1]))))
+        self._column = np.concatenate((self._column, np.full(more, -1, dtype=np.int64)))
+        self._places = np.concatenate((self._places, np.zeros((more, *self._places.shape[1:]), dtype=np.bool_)))

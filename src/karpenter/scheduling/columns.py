@@ -1,0 +1,147 @@
+"""Everything that could be launched, as one table: a column for each instance type of each lane.
+
+Source: spec v1alpha5 SCH-24 (requirements, room, offering), SCH-3 and spec v1 S-22 (daemon overhead).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from karpenter.model import labels
+from karpenter.model.instancetype import InstanceType
+from karpenter.model.requirements import Requirements
+from karpenter.model.resources import PODS, add
+from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.daemons import DaemonLoad
+from karpenter.scheduling.lanes import Lane, type_mask
+from karpenter.scheduling.rules import NodeRule
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """N columns over R resources, Z zones and K capacity types. Only types that their lane admits are here."""
+
+    lanes: tuple[Lane, ...]
+    resources: tuple[str, ...]
+    zones: tuple[str, ...]
+    capacity_types: tuple[str, ...]
+    lane: Ints
+    """Position of each column's lane (N)."""
+    kind: Ints
+    """Position of each column's type in its lane's table (N)."""
+    room: Floats
+    """What pods can use, daemons taken off (N×R); a column where daemons alone do not fit is left out."""
+    loads: tuple[DaemonLoad, ...]
+    """What daemons take, lane by lane."""
+    price: Floats
+    """USD per hour of what can be had now within the lane's zones and capacity types (N×Z×K); else infinite."""
+    well_known: frozenset[str]
+    _rows: dict[NodeRule, Bools] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.lane)
+
+    def lane_of(self, column: int) -> Lane:
+        """Return a column's lane."""
+        return self.lanes[int(self.lane[column])]
+
+    def type_of(self, column: int) -> InstanceType:
+        """Return a column's instance type."""
+        return self.lane_of(column).table.types[int(self.kind[column])]
+
+    def name(self, column: int) -> str:
+        """Return the name of a column's instance type."""
+        return self.lane_of(column).table.names[int(self.kind[column])]
+
+    def daemon_requests(self, column: int) -> dict[str, int]:
+        """Return what daemons take of a machine of this column."""
+        at = self.kind[column]
+        return add(*(daemon.requests for daemon, types in self.loads[self.lane[column]].counts if types[at]))
+
+    def row(self, rule: NodeRule) -> Bools:
+        """Return where the rule's pods may go (N×Z×K): taints, labels and offerings, not resources."""
+        found = self._rows.get(rule)
+        if found is None:
+            found = self._rows[rule] = self._judge(rule)
+        return found
+
+    def _judge(self, rule: NodeRule) -> Bools:
+        allowed = np.zeros(self.price.shape, dtype=np.bool_)
+        for at, lane in enumerate(self.lanes):
+            if not rule.tolerates(lane.view.pool.template.taints):
+                continue
+            mine = np.flatnonzero(self.lane == at)
+            for term in rule.terms:
+                if lane.requirements.compatible(term, well_known=self.well_known):
+                    types = type_mask(lane, term)[self.kind[mine]]
+                    allowed[mine] |= types[:, None, None] & self.places(term)
+        return allowed & np.isfinite(self.price)
+
+    def places(self, term: Requirements) -> Bools:
+        """Return the zones and capacity types that a set of requirements allows (Z×K)."""
+        zone, kind = term.allowed(labels.ZONE), term.allowed(labels.CAPACITY_TYPE)
+        zones = np.array([zone.allows(name) for name in self.zones], dtype=np.bool_)
+        kinds = np.array([kind.allows(name) for name in self.capacity_types], dtype=np.bool_)
+        return zones[:, None] & kinds
+
+
+def columns_of(
+    lanes: Sequence[Lane],
+    resources: Sequence[str],
+    daemons: Sequence[DaemonLoad],
+    *,
+    well_known: frozenset[str],
+    most_pods: int | None,
+) -> Columns:
+    """Return the table for these lanes; `daemons` holds each lane's overhead, `most_pods` caps pods per node."""
+    zones = tuple(sorted({zone for lane in lanes for zone in lane.table.zones}))
+    kinds = tuple(sorted({kind for lane in lanes for kind in lane.table.capacity_types}))
+    blocks = [
+        _block(lane, resources, load, zones=zones, kinds=kinds, most_pods=most_pods)
+        for lane, load in zip(lanes, daemons, strict=True)
+    ]
+    empty = np.zeros(0, np.int64), np.zeros((0, len(resources))), np.zeros((0, len(zones), len(kinds)))
+    kept, rooms, prices = zip(*(blocks or [empty]), strict=True)
+    return Columns(
+        lanes=tuple(lanes),
+        resources=tuple(resources),
+        zones=zones,
+        capacity_types=kinds,
+        lane=np.repeat(np.arange(len(kept)), [len(part) for part in kept]),
+        kind=np.concatenate(kept),
+        room=np.concatenate(rooms),
+        loads=tuple(daemons),
+        price=np.concatenate(prices),
+        well_known=well_known,
+    )
+
+
+def _block(
+    lane: Lane,
+    resources: Sequence[str],
+    load: DaemonLoad,
+    *,
+    zones: Sequence[str],
+    kinds: Sequence[str],
+    most_pods: int | None,
+) -> tuple[Ints, Floats, Floats]:
+    """Return one lane's columns: type positions, room and prices on the common axes."""
+    table = lane.table
+    room = np.stack([table.allocatable(resource) for resource in resources], axis=1)
+    if most_pods is not None and PODS in resources:
+        at = resources.index(PODS)
+        room[:, at] = np.minimum(room[:, at], most_pods)
+    room -= load.amounts(resources)
+    prices = np.full((len(table), len(zones), len(kinds)), np.inf)
+    own = lane.requirements
+    zone, kind = own.allowed(labels.ZONE), own.allowed(labels.CAPACITY_TYPE)
+    for i, zone_name in enumerate(table.zones):
+        for j, kind_name in enumerate(table.capacity_types):
+            if zone.allows(zone_name) and kind.allows(kind_name):
+                prices[:, zones.index(zone_name), kinds.index(kind_name)] = table.prices[:, i, j]
+    fits = type_mask(lane, own) & load.fits & np.isfinite(prices).any(axis=(1, 2))
+    kept = np.flatnonzero(fits)
+    return kept, room[kept], prices[kept]

@@ -1,0 +1,60 @@
+"""Pool limits, kept exactly while a batch is planned: the capacity of every planned machine counts at once.
+
+Source: spec v1alpha5 SCH-26; spec v1 S-48, S-49 (with `nodes` counted within the batch, which upstream does not).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from karpenter.model.resources import NODES
+from karpenter.model.units import PoolKey
+from karpenter.scheduling.catalog import Bools, Floats
+from karpenter.scheduling.columns import Columns
+from karpenter.scheduling.snapshot import PoolView
+
+
+@dataclass(slots=True)
+class Budget:
+    """What limits leave: Q amounts, one for each limited resource of each pool that can launch."""
+
+    names: tuple[tuple[PoolKey, str], ...]
+    """Pool and resource of each amount (Q)."""
+    charge: Floats
+    """What one machine of each column takes of each amount (N×Q)."""
+    left: Floats
+    """What is left of each amount (Q); never below zero through our own doing."""
+
+    def affords(self) -> Bools:
+        """Return which columns still fit under all limits of their pools (N)."""
+        paid: Bools = np.all((self.charge <= self.left) | (self.charge == 0), axis=1)
+        return paid
+
+    def affords_one(self, column: int, instead_of: int) -> bool:
+        """Return whether a machine of one column may take the place of one of another."""
+        more = self.charge[column] - self.charge[instead_of]
+        return bool(((more <= self.left) | (more <= 0)).all())
+
+    def take(self, column: int, times: int = 1) -> None:
+        """Count machines of a column; a negative number gives them back."""
+        self.left -= times * self.charge[column]
+
+    def spare(self, column: int, machines: int) -> Floats:
+        """Return how much more than this column each of `machines` may take if the cloud picks another type (Q)."""
+        return np.asarray(self.charge[column] + np.maximum(self.left, 0) / max(machines, 1))
+
+
+def budget_of(columns: Columns) -> Budget:
+    """Return the budget before anything is planned: limits less what the pools use already."""
+    views: dict[PoolKey, PoolView] = {lane.view.pool.key: lane.view for lane in columns.lanes}
+    names = tuple((key, resource) for key, view in views.items() for resource in sorted(view.pool.limits))
+    left = [views[key].pool.limits[resource] - views[key].usage.get(resource, 0) for key, resource in names]
+    charge = np.zeros((len(columns), len(names)))
+    for at, lane in enumerate(columns.lanes):
+        mine = np.flatnonzero(columns.lane == at)
+        for q, (key, resource) in enumerate(names):
+            if key == lane.view.pool.key:
+                charge[mine, q] = 1 if resource == NODES else lane.table.capacity(resource)[columns.kind[mine]]
+    return Budget(names, charge, np.array(left, dtype=np.float64))

@@ -1,0 +1,156 @@
+"""Which machine each planned load gets: the cheapest that holds it, and the others that would do.
+
+Source: spec v1 S-23, S-46, S-61; spec v1alpha5 SCH-24, SCH-26.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from karpenter.model import labels
+from karpenter.model.requirements import Requirement, Requirements
+from karpenter.model.resources import CPU
+from karpenter.model.units import PoolKey
+from karpenter.scheduling.bins import Bins
+from karpenter.scheduling.catalog import Bools, Floats
+from karpenter.scheduling.columns import Columns
+from karpenter.scheduling.lanes import type_mask
+from karpenter.scheduling.limits import Budget
+from karpenter.scheduling.rules import NodeRule
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The machines that would do for one load, and the best of them."""
+
+    column: int
+    instance_types: tuple[str, ...]
+    """Cheapest first; the planned one leads."""
+    price: float
+    """USD per hour of the cheapest offering."""
+    worst_price: float
+    """USD per hour of the dearest one that the cloud may give."""
+    places: Bools
+    """Zones and capacity types with the cheapest price (Z×K)."""
+    requirements: Requirements
+
+
+class Machines:
+    """Answers for loads under sets of rules; equal questions are asked often, so answers are kept."""
+
+    def __init__(self, columns: Columns, budget: Budget, *, most_types: int) -> None:
+        self._columns = columns
+        self._budget = budget
+        self._most_types = most_types
+        self.tier = np.array([lane.tier for lane in columns.lanes], dtype=np.int64)[columns.lane]
+        """Position of the weight of each column's pool, the heaviest first (N)."""
+        self._joint: dict[frozenset[NodeRule], tuple[Bools, Floats]] = {}
+        self._resized: dict[tuple[bytes, frozenset[NodeRule], int], int] = {}
+        self._chosen: dict[tuple[bytes, frozenset[NodeRule], int], Choice] = {}
+
+    def resize(self, bins: Bins) -> None:
+        """Give every opened machine the cheapest type that holds its load, within its pool's weight and the limits."""
+        for row in bins.opened():
+            now = int(bins.column[row])
+            load, rules = bins.load(row), bins.rules(row)
+            key = load.tobytes(), rules, now
+            if key not in self._resized:
+                self._resized[key] = self._cheapest(load, rules, now)
+            better = self._resized[key]
+            if better != now and self._budget.affords_one(better, instead_of=now):
+                self._budget.take(now, -1)
+                self._budget.take(better)
+                bins.retype(row, better, self._together(rules)[0][better])
+
+    def _together(self, rules: frozenset[NodeRule]) -> tuple[Bools, Floats]:
+        """Return where pods of all rules may be together (N×Z×K), and the least price there (N)."""
+        found = self._joint.get(rules)
+        if found is None:
+            joint = np.isfinite(self._columns.price)
+            for rule in rules:
+                joint = joint & self._columns.row(rule)
+            found = self._joint[rules] = joint, np.where(joint, self._columns.price, np.inf).min(axis=(1, 2))
+        return found
+
+    def _cheapest(self, load: Floats, rules: frozenset[NodeRule], now: int) -> int:
+        price = self._together(rules)[1]
+        holds = (self._columns.room >= load).all(axis=1) & (self.tier == self.tier[now])
+        best = int(np.where(holds, price, np.inf).argmin())
+        return best if price[best] < price[now] else now
+
+    def choose(self, bins: Bins, row: int) -> Choice:
+        """Return the machines that would do for an opened bin: of its pool, and of its limits' share."""
+        load, rules, now = bins.load(row), bins.rules(row), int(bins.column[row])
+        key = load.tobytes(), rules, now
+        found = self._chosen.get(key)
+        if found is None:
+            spare = self._budget.spare(now, len(bins.opened()))
+            found = self._chosen[key] = self._choose(load, rules, now, spare=spare)
+        return found
+
+    def _choose(self, load: Floats, rules: frozenset[NodeRule], now: int, *, spare: Floats) -> Choice:
+        columns = self._columns
+        lane = columns.lanes[columns.lane[now]]
+        place = self._place(self._together(rules)[0][now], now)
+        terms = [self._term(rule, now, place) for rule in sorted(rules, key=repr)]
+        wanted = lane.view.pool.node_requirements().intersect(*terms)
+        mine = np.flatnonzero(columns.lane == columns.lane[now])
+        open_places = columns.places(wanted)
+        price = np.where(open_places, columns.price[mine], np.inf)
+        fits = np.isfinite(price).any(axis=(1, 2)) & (columns.room[mine] >= load).all(axis=1)
+        fits &= (self._budget.charge[mine] <= np.maximum(spare, self._budget.charge[now])).all(axis=1)
+        for term in terms:
+            fits &= type_mask(lane, term)[columns.kind[mine]]
+        listed = np.flatnonzero(fits)
+        order = listed[np.argsort(price[listed].min(axis=(1, 2)), kind="stable")][: self._most_types]
+        least = price[order[0]].min()
+        offered = price[order]
+        return Choice(
+            column=int(mine[order[0]]),
+            instance_types=tuple(columns.name(int(mine[at])) for at in order),
+            price=float(least),
+            worst_price=float(offered[np.isfinite(offered)].max()),
+            places=price[order[0]] == least,
+            requirements=wanted.intersect(_narrowed(columns, [columns.name(int(mine[at])) for at in order], offered)),
+        )
+
+    def _place(self, joint: Bools, column: int) -> tuple[int, int]:
+        price = np.where(joint, self._columns.price[column], np.inf)
+        zone, kind = np.unravel_index(int(price.argmin()), price.shape)
+        return int(zone), int(kind)
+
+    def _term(self, rule: NodeRule, column: int, place: tuple[int, int]) -> Requirements:
+        """Return the alternative of the rule that the planned offering meets; the first one, if several."""
+        if len(rule.terms) == 1:
+            return rule.terms[0]
+        return next(term for term in rule.terms if self._columns.row(rule.only(term))[column][place])
+
+
+def _narrowed(columns: Columns, names: Sequence[str], price: Floats) -> tuple[Requirement, ...]:
+    """Return the types, zones and capacity types in which something can be had (price: listed types×Z×K)."""
+    there: Bools = np.any(np.isfinite(price), axis=0)
+    zones = [columns.zones[at] for at in np.flatnonzero(there.any(axis=1))]
+    kinds = [columns.capacity_types[at] for at in np.flatnonzero(there.any(axis=0))]
+    return (
+        Requirement.of(labels.INSTANCE_TYPE, "In", names),
+        Requirement.of(labels.ZONE, "In", zones),
+        Requirement.of(labels.CAPACITY_TYPE, "In", kinds),
+    )
+
+
+@dataclass(slots=True)
+class ZoneBalance:
+    """How much of each pool is in each zone, so that equal prices do not all end in one."""
+
+    _cpu: dict[tuple[PoolKey, str], int] = field(default_factory=dict)
+
+    def add(self, pool: PoolKey, zone: str, capacity: Mapping[str, int]) -> None:
+        """Count a machine."""
+        self._cpu[pool, zone] = self._cpu.get((pool, zone), 0) + capacity.get(CPU, 0)
+
+    def emptiest(self, pool: PoolKey, zones: Sequence[str]) -> str:
+        """Return the zone that has least of the pool; the first by name among equals."""
+        return min(zones, key=lambda zone: (self._cpu.get((pool, zone), 0), zone))

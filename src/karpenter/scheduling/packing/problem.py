@@ -1,0 +1,72 @@
+"""What is to be packed: shapes to be placed, offers to place them on, amounts that limits leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from karpenter.scheduling.catalog import Bools, Floats, Ints
+
+SLACK = 1e-6
+"""Room for the rounding of divisions; amounts are whole numbers, so nothing real is that small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """S shapes, J offers, R resources, Q limited amounts."""
+
+    request: Floats
+    """What one copy of each shape needs (S×R)."""
+    count: Ints
+    """Copies of each shape to place (S)."""
+    most: Ints
+    """Copies of each shape that one machine may hold (S)."""
+    room: Floats
+    """What a machine of each offer holds (J×R)."""
+    price: Floats
+    """USD per hour of each offer, the node fee included (J)."""
+    admits: Bools
+    """Which shapes may run on which offer, their size apart (J×S)."""
+    charge: Floats
+    """What a machine of each offer takes of each limited amount (J×Q)."""
+    budget: Floats
+    """What is left of each limited amount (Q)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """`times` machines of one offer, all filled alike."""
+
+    offer: int
+    copies: Ints
+    """Copies of each shape on one machine (S)."""
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """A way to place as many copies as could be placed."""
+
+    patterns: tuple[Pattern, ...]
+    left: Ints
+    """Copies of each shape that found no machine (S)."""
+    cost: float
+    """USD per hour of all machines, fees included."""
+
+    @property
+    def unplaced(self) -> int:
+        """How many copies found no machine."""
+        return int(self.left.sum())
+
+
+def affordable(problem: Problem, budget: Floats) -> Bools:
+    """Return the offers of which the budget (Q) pays for one machine more (J)."""
+    paid: Bools = np.all((problem.charge <= budget) | (problem.charge == 0), axis=1)
+    return paid
+
+
+def affordable_times(problem: Problem, offer: int, budget: Floats) -> float:
+    """Return how many machines of an offer the budget pays for; infinite when no limit speaks of it."""
+    counted = problem.charge[offer] > 0
+    return float(np.floor(budget[counted] / problem.charge[offer, counted]).min(initial=np.inf))

@@ -1,0 +1,101 @@
+"""Sequential value packing: the pattern that gives the most worth for its price is used as often as demand allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from karpenter.scheduling.catalog import Floats, Ints
+from karpenter.scheduling.packing.fill import fill
+from karpenter.scheduling.packing.problem import Packing, Pattern, Problem, affordable, affordable_times
+from karpenter.scheduling.packing.thin import promising, undominated
+from karpenter.scheduling.packing.worth import worth_of
+
+TAKES: Final = (1.0, 0.5, 0.25)
+"""Shares of the fitting copies that a step of `fill` takes: from one shape after the other to a mixture."""
+_GOOD_ENOUGH: Final = 0.985
+"""Patterns this close to the best are used too before new ones are made."""
+_SHORT_LIST: Final = 24
+"""Rows that are filled anew in every round; all are when the best of these falls behind."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """A packing in the making."""
+
+    left: Ints
+    budget: Floats
+    patterns: list[Pattern]
+    cost: float = 0.0
+
+    def apply(self, problem: Problem, offer: int, copies: Ints) -> bool:
+        """Use a pattern as often as demand and limits allow; return whether that was at all."""
+        some = copies > 0
+        times = min(float((self.left[some] // copies[some]).min()), affordable_times(problem, offer, self.budget))
+        if times < 1:
+            return False
+        self.left -= int(times) * copies
+        self.budget -= times * problem.charge[offer]
+        self.cost += times * float(problem.price[offer])
+        self.patterns.append(Pattern(offer, copies, int(times)))
+        return True
+
+
+def pack(problem: Problem) -> Packing:
+    """Return a packing of low cost that places all it can under the limits."""
+    offers = undominated(problem)
+    if not len(offers) or not problem.count.any():
+        return Packing((), problem.count.copy(), 0.0)
+    worth = worth_of(problem, offers)
+    return _sequence(problem, promising(problem, offers, worth), worth.shapes)
+
+
+def _sequence(problem: Problem, offers: Ints, worth: Floats) -> Packing:
+    run = _Run(problem.count.copy(), problem.budget.copy(), [])
+    rows = np.repeat(offers, len(TAKES))
+    takes = np.tile(np.array(TAKES), len(offers))
+    short = np.arange(len(rows))
+    reference = np.inf
+    complete: Packing | None = None
+    while run.left.any():
+        complete = _better(complete, _complete(problem, run))
+        alive = short[affordable(problem, run.budget)[rows[short]]]
+        copies = fill(problem, rows[alive], run.left, take=takes[alive])
+        rate = (copies @ worth) / problem.price[rows[alive]]
+        order = np.argsort(-rate, kind="stable")
+        best = rate[order[0]] if len(order) else 0.0
+        if len(short) < len(rows) and best < reference * _GOOD_ENOUGH:
+            short, reference = np.arange(len(rows)), np.inf
+            continue
+        if best <= 0:
+            break
+        if len(short) == len(rows):
+            reference = best
+            short = np.sort(alive[order[:_SHORT_LIST]])
+        for at in order:
+            if rate[at] < best * _GOOD_ENOUGH:
+                break
+            run.apply(problem, int(rows[alive[at]]), copies[at])
+    made = Packing(tuple(run.patterns), run.left, run.cost)
+    return made if complete is None or (made.unplaced == 0 and made.cost <= complete.cost) else complete
+
+
+def _complete(problem: Problem, run: _Run) -> Packing | None:
+    """Return the packing that puts all that is left on one machine, the cheapest that holds it; None without one."""
+    rest = run.left @ problem.request
+    some = run.left > 0
+    holds = (problem.room >= rest - 1e-6).all(axis=1) & problem.admits[:, some].all(axis=1)
+    holds &= affordable(problem, run.budget)
+    if not holds.any() or (run.left > problem.most).any():
+        return None
+    offer = int(np.where(holds, problem.price, np.inf).argmin())
+    last = Pattern(offer, run.left.copy(), 1)
+    return Packing((*run.patterns, last), np.zeros_like(run.left), run.cost + float(problem.price[offer]))
+
+
+def _better(first: Packing | None, second: Packing | None) -> Packing | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return second if second.cost < first.cost else first

@@ -1,0 +1,193 @@
+"""Why a pod stays pending: for every pool what stops it, in words a user can act on, the nearest miss first.
+
+Source: spec v1alpha5 SCH-25, SCH-26, EVT texts; cases WHY-PENDING.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from karpenter.model import labels
+from karpenter.model.requirements import Conflict, Requirements
+from karpenter.model.resources import CPU, NODES
+from karpenter.scheduling.amounts import shown
+from karpenter.scheduling.catalog import PLACE_KEYS, Bools, table_of
+from karpenter.scheduling.classes import PodClass
+from karpenter.scheduling.daemons import Daemon, load_of
+from karpenter.scheduling.lanes import Lane, type_mask
+from karpenter.scheduling.limits import Budget
+from karpenter.scheduling.rules import NodeRule
+from karpenter.scheduling.snapshot import PoolView, Snapshot
+from karpenter.scheduling.solution import Layer, Reason
+
+_ABSURD_MILLICORES = 1_000_000_000
+"""A million cores: somebody wrote M for m (SCH-25, TV-85)."""
+_OWN_KEYS = frozenset({labels.PROVISIONER, labels.NODEPOOL})
+
+
+@dataclass(frozen=True, slots=True)
+class _Miss:
+    """One thing that stands between a pod and a pool."""
+
+    step: int
+    """How far the pod got; a higher step is a nearer miss."""
+    layer: Layer
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Answers why, for the state at the end of a solve."""
+
+    snapshot: Snapshot
+    daemons: tuple[Daemon, ...]
+    budget: Budget
+    well_known: frozenset[str]
+
+    def reasons(self, cls: PodClass, rule: NodeRule) -> tuple[Reason, ...]:
+        """Return why no pool takes the class under its last rule."""
+        if cls.fault is not None:
+            return (Reason(None, "pod", "InvalidPod", cls.fault),)
+        if not self.snapshot.pools:
+            return (
+                Reason(None, "pool", "NoPools", "there is no NodePool or Provisioner that could launch a node for it"),
+            )
+        judged = [(view, self._misses(view, cls, rule)) for view in self.snapshot.pools]
+        judged.sort(key=lambda entry: (len(entry[1]), -entry[1][0].step))
+        return tuple(
+            Reason(view.pool.key, misses[0].layer, misses[0].code, "; ".join(miss.message for miss in misses))
+            for view, misses in judged
+        )
+
+    def _misses(self, view: PoolView, cls: PodClass, rule: NodeRule) -> list[_Miss]:
+        if view.unready is not None:
+            return [_Miss(0, "pool", "PoolNotReady", f"the pool is not ready: {view.unready}")]
+        if view.pool.replicas is not None:
+            return [_Miss(0, "pool", "StaticPool", "the pool keeps a fixed number of nodes and opens none for pods")]
+        table = table_of(view.instance_types)
+        lane = Lane(view, table, view.pool.node_requirements(), 0)
+        term = min(rule.terms, key=lambda term: len(self._conflicts(lane, term)), default=None)
+        if term is None:
+            return [_Miss(0, "pod", "NoNodeMatches", "its required node affinity has no term that could match a node")]
+        found = [*self._taints(lane, rule), *self._labels(lane, term)]
+        return found + list(self._machines(lane, cls, term if not found else Requirements(), after=bool(found)))
+
+    def _taints(self, lane: Lane, rule: NodeRule) -> Iterator[_Miss]:
+        kept_off = rule.untolerated(lane.view.pool.template.taints)
+        if kept_off:
+            yield _Miss(1, "pod", "TaintNotTolerated", f"does not tolerate {', '.join(map(str, kept_off))}")
+
+    def _conflicts(self, lane: Lane, term: Requirements) -> tuple[Conflict, ...]:
+        return lane.requirements.incompatibilities(term, well_known=self.well_known)
+
+    def _labels(self, lane: Lane, term: Requirements) -> Iterator[_Miss]:
+        for conflict in self._conflicts(lane, term):
+            if conflict.key in _OWN_KEYS and conflict.theirs.operator == "DoesNotExist":
+                yield _Miss(2, "pod", "ExcludesPools", f"asks for a node that no pool made ({conflict.theirs})")
+            elif conflict.ours is None:
+                fix = f"add the label to the pool, or {conflict.key!r} Exists to its requirements"
+                yield _Miss(2, "pool", "LabelUndefined", f"asks for {conflict.theirs}, but {conflict}; {fix}")
+            else:
+                yield _Miss(2, "pod", "RequirementsConflict", str(conflict))
+
+    def _machines(self, lane: Lane, cls: PodClass, term: Requirements, *, after: bool) -> Iterator[_Miss]:
+        """Yield what is wrong with the pool's types for the pod; `after` other misses only size is still looked at."""
+        own = type_mask(lane, lane.requirements)
+        if not own.any():
+            yield _Miss(3, "pool", "NoInstanceTypes", "no instance type meets the pool's own requirements")
+            return
+        matching = own & type_mask(lane, term)
+        if not matching.any():
+            yield self._no_type(lane, own, term)
+            return
+        holding = matching & self._holds(lane, cls)
+        if not holding.any():
+            yield self._too_small(lane, cls, matching, term=term)
+        elif not after:
+            yield self._nothing_there(lane, holding, term) or self._limit(lane, holding, term)
+
+    def _no_type(self, lane: Lane, own: Bools, term: Requirements) -> _Miss:
+        alone = [
+            str(requirement)
+            for key, requirement in term.items()
+            if key not in PLACE_KEYS and not (own & type_mask(lane, Requirements((requirement,)))).any()
+        ]
+        asked = alone or [str(requirement) for key, requirement in term.items() if key not in PLACE_KEYS]
+        message = f"no instance type of the pool has {' and '.join(asked)}"
+        return _Miss(3, "pod", "NoMatchingInstanceType", message)
+
+    def _room(self, lane: Lane, resource: str) -> np.ndarray:
+        """Return what is left for pods of one resource on each type (T)."""
+        load = load_of(lane, self.daemons, well_known=self.well_known)
+        return lane.table.allocatable(resource) - load.amounts([resource])[:, 0]
+
+    def _holds(self, lane: Lane, cls: PodClass) -> Bools:
+        load = load_of(lane, self.daemons, well_known=self.well_known)
+        holds = load.fits.copy()
+        for resource, amount in cls.requests.items():
+            holds &= self._room(lane, resource) >= amount
+        return holds
+
+    def _too_small(self, lane: Lane, cls: PodClass, matching: Bools, *, term: Requirements) -> _Miss:
+        names = sorted(cls.requests)
+        room = np.stack([self._room(lane, name) for name in names], axis=1)
+        short = np.array([cls.requests[name] for name in names], dtype=np.float64) - room
+        relative = (short / np.maximum([cls.requests[name] for name in names], 1)).max(axis=1)
+        nearest = int(np.where(matching, relative, np.inf).argmin())
+        parts = [
+            _shortage(lane, name, cls.requests[name], nearest=nearest, room=int(room[nearest, at]))
+            for at, name in enumerate(names)
+            if short[nearest, at] > 0
+        ]
+        layer: Layer = "pool" if (self._holds(lane, cls) & lane.table.mask_all(term)).any() else "cloud"
+        hint = ""
+        if cls.requests.get(CPU, 0) >= _ABSURD_MILLICORES:
+            layer, hint = "pod", " (is its CPU request written with M, millions, instead of m, thousandths?)"
+        return _Miss(4, layer, "InsufficientResources", "; ".join(parts) + hint)
+
+    def _nothing_there(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss | None:
+        wanted = lane.requirements.intersect(term)
+        zones, kinds = wanted.allowed(labels.ZONE), wanted.allowed(labels.CAPACITY_TYPE)
+        table = lane.table
+        allowed = np.array([[zones.allows(z) and kinds.allows(k) for k in table.capacity_types] for z in table.zones])
+        there = holding[:, None, None] & allowed
+        if np.isfinite(table.prices[there]).any():
+            return None
+        where = ", ".join(str(wanted[key]) for key in sorted(PLACE_KEYS) if key in wanted) or "any zone"
+        if (table.offered & there).any():
+            return _Miss(
+                5, "cloud", "OfferingUnavailable", f"the cloud has no capacity now for any type that would do ({where})"
+            )
+        return _Miss(5, "cloud", "NotOffered", f"no type that would do is offered ({where})")
+
+    def _limit(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss:
+        pool, table = lane.view.pool, lane.table
+        for q, (key, resource) in enumerate(self.budget.names):
+            if key != pool.key:
+                continue
+            sizes = np.ones(len(table)) if resource == NODES else table.capacity(resource)
+            smallest = int(np.where(holding, sizes, np.inf).argmin())
+            if sizes[smallest] > self.budget.left[q]:
+                limit = pool.limits[resource]
+                used = limit - int(self.budget.left[q])
+                message = (
+                    f"limit of {shown(resource, limit)} {resource} leaves no room: {shown(resource, used)} in use or "
+                    f"planned, and the smallest type that would do, {table.names[smallest]}, adds "
+                    f"{shown(resource, int(sizes[smallest]))}"
+                )
+                return _Miss(6, "pool", "LimitExceeded", message)
+        return _Miss(6, "pool", "LimitsExceeded", "no type that would do fits under all limits of the pool together")
+
+
+def _shortage(lane: Lane, resource: str, amount: int, *, nearest: int, room: int) -> str:
+    taken = int(lane.table.allocatable(resource)[nearest]) - room
+    daemons = f" ({shown(resource, amount + taken)} with daemons)" if taken else ""
+    has = shown(resource, room + taken)
+    return (
+        f"needs {shown(resource, amount)} {resource}{daemons}; the nearest allowed type, {lane.table.names[nearest]}, "
+        f"has {has} (short {shown(resource, amount - room)})"
+    )

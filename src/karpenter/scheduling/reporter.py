@@ -1,0 +1,33 @@
+"""How a solve tells what it does, and how it is told to stop; the core itself neither logs nor keeps time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from karpenter.model.core import Pod
+from karpenter.scheduling.solution import Unschedulable
+
+StopCheck: TypeAlias = Callable[[], bool]
+"""Asked between steps; true ends the solve with what was found so far."""
+
+
+def never() -> bool:
+    """Return False: the solve runs to its end."""
+    return False
+
+
+class Reporter(Protocol):
+    """Who wants to know: metrics in the controller, lines in `simulate`."""
+
+    def placed(self, pods: Sequence[Pod], place: str) -> None:
+        """Pods found room on the node, claim in flight or new claim of this name."""
+        ...
+
+    def rejected(self, refused: Unschedulable) -> None:
+        """A pod stays pending."""
+        ...
+
+    def relaxed(self, pods: Sequence[Pod], preference: str) -> None:
+        """A preference of these pods was given up, because nothing could serve it."""
+        ...
