@@ -83,7 +83,9 @@ def pod_requests(pod: Pod) -> dict[str, int]:
             peak = maximum(peak, add(sidecars, request))
     needed = maximum(add(running, sidecars), peak)
     if pod.spec.resources is not None:
-        needed = {**needed, **_requests(pod.spec.resources)}
+        # A limit for the whole pod counts as a request only where no container asks for anything.
+        limits, requests = (parse_resources(part) for part in (pod.spec.resources.limits, pod.spec.resources.requests))
+        needed = {**limits, **needed, **requests}
     return add(needed, parse_resources(pod.spec.overhead), {PODS: 1})
 
 

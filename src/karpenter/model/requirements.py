@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from karpenter.model.labels import WELL_KNOWN, canonical
@@ -31,6 +31,8 @@ class Requirement:
     """Exclusive upper bound; None means unbounded."""
     min_values: int | None = None
     """How many distinct values the chosen instance types must offer; None means any number."""
+    must_exist: bool = False
+    """The label must be there although the values alone would allow its absence: `Exists` and `NotIn` together."""
 
     @classmethod
     def of(cls, key: str, operator: str, values: Iterable[str] = (), *, min_values: int | None = None) -> Requirement:
@@ -53,7 +55,10 @@ class Requirement:
             case "Gt" | "Gte" | "Lt" | "Lte":
                 if len(given) != 1:
                     raise ValueError(f"operator {operator} needs exactly one value")
-                bound = int(next(iter(given)))
+                text = next(iter(given))
+                bound = _integer(text)
+                if bound is None:
+                    raise ValueError(f"operator {operator} needs an integer, got {text!r}")
                 if operator.startswith("G"):
                     gt = bound if operator == "Gt" else bound - 1
                     return cls(key, complement=True, values=frozenset(), gt=gt, min_values=min_values)
@@ -76,14 +81,19 @@ class Requirement:
     def _within_bounds(self, value: str) -> bool:
         if self.gt is None and self.lt is None:
             return True
-        try:
-            number = int(value)
-        except ValueError:
+        number = _integer(value)
+        if number is None:
             return False
         return (self.gt is None or number > self.gt) and (self.lt is None or number < self.lt)
 
     def intersect(self, other: Requirement) -> Requirement:
-        """Return the requirement that allows exactly what both allow (API-22)."""
+        """Return the requirement that allows exactly what both allow, absence of the label included (API-22)."""
+        joint = self._joint(other)
+        if joint.allows_absence and not (self.allows_absence and other.allows_absence):
+            return replace(joint, must_exist=True)
+        return joint
+
+    def _joint(self, other: Requirement) -> Requirement:
         gt = _stricter(max, self.gt, other.gt)
         lt = _stricter(min, self.lt, other.lt)
         min_values = _stricter(max, self.min_values, other.min_values)
@@ -113,20 +123,33 @@ class Requirement:
     @property
     def allows_absence(self) -> bool:
         """Whether an object without the label meets the requirement: true for NotIn and DoesNotExist."""
-        return self.operator in {"NotIn", "DoesNotExist"}
+        return self.complement == bool(self.values) and not self.must_exist
 
-    def entry(self) -> tuple[str, tuple[str, ...]]:
-        """Return operator and sorted values for a manifest (API-24): `Gt` wins over `Lt`, both over exclusions."""
+    def entries(self) -> tuple[tuple[Operator, tuple[str, ...]], ...]:
+        """Return operators and sorted values that say the same together; most need one, bounds and exclusions more.
+
+        API-24 would keep only one of them and lose the others.
+        """
+        written: list[tuple[Operator, tuple[str, ...]]] = []
         if self.gt is not None:
-            return "Gt", (str(self.gt),)
+            written.append(("Gt", (str(self.gt),)))
         if self.lt is not None:
-            return "Lt", (str(self.lt),)
-        return self.operator, tuple(sorted(self.values))
+            written.append(("Lt", (str(self.lt),)))
+        if self.must_exist and not written:
+            written.append(("Exists", ()))
+        if self.values or not written or not self.complement:
+            written.append((self.operator, tuple(sorted(self.values))))
+        return tuple(written)
 
     def __str__(self) -> str:
-        operator, values = self.entry()
-        shown = f" [{', '.join(values)}]" if values else ""
-        return f"{self.key} {operator}{shown}"
+        shown = (f"{operator} [{', '.join(values)}]" if values else operator for operator, values in self.entries())
+        return f"{self.key} {' and '.join(shown)}"
+
+
+def _integer(text: str) -> int | None:
+    """Read an integer as Go does: ASCII digits after at most one sign, nothing that Python would forgive."""
+    digits = text[1:] if text[:1] in {"-", "+"} else text
+    return int(text) if digits.isascii() and digits.isdecimal() else None
 
 
 def _stricter(pick: Callable[[int, int], int], first: int | None, second: int | None) -> int | None:
@@ -222,15 +245,20 @@ class Requirements(Mapping[str, Requirement]):
         well-known key means any value. For real nodes pass an empty `well_known`: an absent label has no value.
         """
         undefined = [
-            Conflict(key, None, requirement, _similar(key, (*self._by_key, *well_known)))
-            for key, requirement in incoming.items()
-            if key not in self._by_key and key not in well_known and not requirement.allows_absence
+            Conflict(key, None, incoming[key], _similar(key, (*self._by_key, *well_known)))
+            for key in self._undefined(incoming, well_known)
         ]
         return (*undefined, *self.conflicts(incoming))
 
+    def _undefined(self, incoming: Requirements, well_known: frozenset[str]) -> Iterator[str]:
+        for key, requirement in incoming.items():
+            if key not in self._by_key and key not in well_known and not requirement.allows_absence:
+                yield key
+
     def compatible(self, incoming: Requirements, *, well_known: frozenset[str] = WELL_KNOWN) -> bool:
         """Return whether nothing speaks against `incoming` on this side; see `incompatibilities`."""
-        return not self.incompatibilities(incoming, well_known=well_known)
+        # Not through `incompatibilities`, which looks for spelling mistakes and is slow.
+        return not any(self._undefined(incoming, well_known)) and not self.conflicts(incoming)
 
     def allows(self, labels: Mapping[str, str]) -> bool:
         """Return whether an object with these labels meets every requirement; absence counts as absence."""

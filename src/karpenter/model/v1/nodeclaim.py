@@ -130,22 +130,23 @@ def _encode_taint(taint: Taint) -> dict[str, object]:
 
 
 def _entries(requirement: Requirement) -> list[dict[str, object]]:
-    """Write one requirement so that nothing is lost: bounds in whole numbers, and what is excluded beside them."""
-    written: list[tuple[str, list[str]]] = []
-    if requirement.gt is not None:
-        written.append(("Gte", [str(requirement.gt + 1)]))
-    if requirement.lt is not None:
-        # `Lte` takes no negative number, so "below 0" keeps the word of old.
-        written.append(("Lte", [str(requirement.lt - 1)]) if requirement.lt > 0 else ("Lt", [str(requirement.lt)]))
-    if requirement.values or not written:
-        written.append((requirement.operator, sorted(requirement.values)))
-    return [_entry(requirement, operator, values) for operator, values in written]
+    return [_entry(requirement, *_inclusive(operator, values)) for operator, values in requirement.entries()]
 
 
-def _entry(requirement: Requirement, operator: str, values: list[str]) -> dict[str, object]:
+def _inclusive(operator: str, values: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Claims say bounds with Gte and Lte (§1.4.1), none of them negative: no label value is, so nothing gets lost."""
+    if operator == "Gt":
+        return "Gte", (str(max(0, int(values[0]) + 1)),)
+    if operator == "Lt":
+        bound = int(values[0])
+        return ("Lte", (str(bound - 1),)) if bound > 0 else ("Lt", ("0",))
+    return operator, values
+
+
+def _entry(requirement: Requirement, operator: str, values: tuple[str, ...]) -> dict[str, object]:
     entry: dict[str, object] = {"key": requirement.key, "operator": operator}
     if values:
-        entry["values"] = values
+        entry["values"] = list(values)
     if requirement.min_values is not None:
         entry["minValues"] = requirement.min_values
     return entry
