@@ -31,7 +31,9 @@ PLACED, NOT_ALL_PLACED = 0, 3
 
 def simulate(
     *,
-    file: Annotated[tuple[str, ...], Parameter(name=["--file", "-f"], required=True, negative=())],
+    file: Annotated[
+        tuple[str, ...], Parameter(name=["--file", "-f"], required=True, negative=(), allow_leading_hyphen=True)
+    ],
     output: Annotated[Literal["table", "json", "yaml"], Parameter(name=["--output", "-o"])] = "table",
     catalog: Annotated[Path | None, Parameter(name="--catalog")] = None,
     seed: int = 0,

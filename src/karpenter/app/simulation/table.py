@@ -101,9 +101,15 @@ def _summary(answer: Answer) -> Text:
     nodes = _counted(len(solution.new_claims), "new node")
     lines = [
         f"{placed} of {placed + left} pods placed, {nodes} for ${solution.price:.4f} an hour",
-        f"{_counted(len(answer.nodes), 'node')} before for ${answer.existing_price:.4f} an hour",
         f"solved in {answer.seconds.solve:.3f} s ({answer.seconds.solve_cpu:.3f} s CPU)",
     ]
+    if answer.nodes:
+        before = _counted(len(answer.nodes), "node")
+        lines.insert(
+            1,
+            f"beside {before} that {'is' if len(answer.nodes) == 1 else 'are'} there, "
+            f"for ${answer.existing_price:.4f} an hour",
+        )
     if not solution.complete:
         lines.append("stopped before the end: this is what was found so far")
     return Text("\n".join(lines))
