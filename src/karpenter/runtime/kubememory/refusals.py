@@ -75,6 +75,14 @@ class Causes:
         """Note that a field may not be set or changed."""
         self._add("FieldValueForbidden", field, f"Forbidden: {detail}")
 
+    def too_long(self, field: str, longest: int) -> None:
+        """Note a text with too many characters."""
+        self._add("FieldValueTooLong", field, f"Too long: may not be more than {longest} bytes")
+
+    def too_many(self, field: str, count: int, most: int) -> None:
+        """Note a list or map with too many entries."""
+        self._add("FieldValueTooMany", field, f"Too many: {count}: must have at most {most} items")
+
     def _add(self, reason: str, field: str, message: str) -> None:
         cause = Cause(reason, field, message)
         if cause not in self.found:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from karpenter.model.units import ObjectKey, UnixSeconds
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.kube import Forbidden, NotFound, PatchType, RawObject
+from karpenter.runtime.kubememory.bootstrap import bootstrap
 from karpenter.runtime.kubememory.builtin import BUILTIN
 from karpenter.runtime.kubememory.changes import check_same_object, confine
+from karpenter.runtime.kubememory.custom import CLEANUP, DEFINITIONS, CustomKinds, CustomVersion, key_of
 from karpenter.runtime.kubememory.deletion import (
     PLAIN_DELETE,
     DeleteOptions,
@@ -20,12 +22,21 @@ from karpenter.runtime.kubememory.deletion import (
     request_deletion,
 )
 from karpenter.runtime.kubememory.history import ChangeType
+from karpenter.runtime.kubememory.intake import FieldValidation, take_in
 from karpenter.runtime.kubememory.journal import Journal
-from karpenter.runtime.kubememory.metadata import check_metadata, check_new_finalizers, generate_name, identify, stamp
+from karpenter.runtime.kubememory.metadata import (
+    check_metadata,
+    check_new_finalizers,
+    generate_name,
+    identify,
+    stamp,
+)
 from karpenter.runtime.kubememory.patches import Patch, apply_patch
 from karpenter.runtime.kubememory.records import Record, copy_tree, record_of
 from karpenter.runtime.kubememory.refusals import Causes, already_exists, details, not_found
 from karpenter.runtime.kubememory.resources import ApiResource, Registry, ResourceKey
+from karpenter.runtime.kubememory.schema.builtin import builtin_schema
+from karpenter.runtime.kubememory.schema.shapes import Schema
 from karpenter.runtime.kubememory.selectors import EVERYTHING, Selection
 from karpenter.runtime.kubememory.storage import Storage
 from karpenter.runtime.kubememory.strategies import strategy_of
@@ -34,9 +45,8 @@ Operation = Literal["CREATE", "UPDATE"]
 Admission: TypeAlias = Callable[[Operation, ApiResource, RawObject, RawObject | None], tuple[RawObject, Sequence[str]]]
 """(operation, kind, new, old) → (the object to go on with, warnings). Raises Invalid with all causes at once."""
 
-_NAMESPACES = ResourceKey("", "namespaces")
-_NAME_TRIES = 8
-_FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_NAMESPACES: Final = ResourceKey("", "namespaces")
+_NAME_TRIES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,13 @@ class WriteOptions:
     """How to write."""
 
     dry_run: bool = False
+    """Do everything but store it."""
     subresource: str = ""
+    """`status`, or `finalize` of a namespace: only that part is written."""
+    field_validation: FieldValidation = "Warn"
+
+
+PLAIN_WRITE: Final = WriteOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +81,10 @@ class Deleted:
 
 
 class MemoryStore:
-    """The objects of a cluster and the rules by which they change. Not thread-safe: one event loop owns it."""
+    """The objects of a cluster and the rules by which they change. Not thread-safe: one event loop owns it.
+
+    Writes are done when the call returns, and in the journal if there is one.
+    """
 
     def __init__(self, clock: Clock, *, journal: Journal | None = None, rng: random.Random | None = None) -> None:
         self._clock = clock
@@ -73,10 +92,11 @@ class MemoryStore:
         self._storage = Storage(journal)
         self.registry = Registry(BUILTIN)
         """The kinds served now."""
+        self._custom = CustomKinds(self.registry)
         self.admission: list[Admission] = []
-        """Hooks that see, may change and may refuse objects on their way in."""
-        self._storage.restore(lambda kind, _: self.registry.by_key(kind))
-        self._bootstrap()
+        """Hooks that see, may change and may refuse objects on their way in; not called for subresources."""
+        self._storage.restore(self._restored)
+        bootstrap(self)
 
     @property
     def revision(self) -> int:
@@ -86,6 +106,16 @@ class MemoryStore:
     def now(self) -> UnixSeconds:
         """Return the server's time."""
         return self._clock.now()
+
+    def custom(self, resource: ApiResource) -> CustomVersion | None:
+        """Return what its definition says of a custom kind; None for Kubernetes' own."""
+        return self._custom.find(resource)
+
+    def schema(self, resource: ApiResource) -> Schema | None:
+        """Return the shape of a kind; None when nothing is known of it."""
+        if custom := self._custom.find(resource):
+            return custom.schema.shape
+        return builtin_schema(resource.group, resource.kind)
 
     # reading ----------------------------------------------------------------------------------------------------------
 
@@ -107,10 +137,7 @@ class MemoryStore:
     async def watch(
         self, resource: ApiResource, selection: Selection = EVERYTHING, *, revision: int
     ) -> AsyncIterator[tuple[ChangeType, Record]]:
-        """Yield `(ADDED | MODIFIED | DELETED, object)` for what changes after a revision, until the watch is cut.
-
-        Raises Gone when the revision is too old.
-        """
+        """Yield what changes after a revision, until the watch is cut. Raises Gone when the revision is too old."""
         async for change in self._storage.history(resource.key).follow(revision):
             if seen := change.seen_by(selection):
                 yield seen
@@ -131,32 +158,31 @@ class MemoryStore:
         body: Mapping[str, Any],
         *,
         namespace: str = "",
-        options: WriteOptions = WriteOptions(),
+        options: WriteOptions = PLAIN_WRITE,
     ) -> Written:
-        """Store a new object. Raises AlreadyExists, Invalid, NotFound for its namespace, Forbidden while that goes."""
+        """Store a new object. Raises AlreadyExists, BadRequest, Invalid; NotFound or Forbidden for its namespace."""
         tree = copy_tree(dict(body))
         identify(resource, tree, namespace)
         self._check_namespace(resource, namespace)
-        strategy = strategy_of(resource)
-        if resource.has_status and not strategy.brings_status:
+        warnings = take_in(resource, tree, self.schema(resource), validation=options.field_validation)
+        if resource.has_status and not strategy_of(resource).brings_status:
             tree.pop("status", None)
         self._name(resource, tree, namespace)
         stamp(resource, tree, now=self._clock.now(), rng=self._rng, revision=self.revision + 1)
-        strategy.begin(tree)
-        tree, warnings = self._admit("CREATE", resource, tree)
+        self._fill(resource, tree)
+        strategy_of(resource).begin(tree)
+        tree, said = self._admit("CREATE", resource, tree)
         key = ObjectKey(tree["metadata"].get("namespace", ""), tree["metadata"]["name"])
         if self._storage.get(resource.key, key):
             raise already_exists(resource, key.name)
-        return Written(self._write(resource, tree, options), warnings, created=True)
+        record = record_of(resource, tree, self.revision) if options.dry_run else self._put(resource, tree)
+        return Written(record, (*warnings, *said), created=True)
 
     def update(
-        self, resource: ApiResource, key: ObjectKey, body: Mapping[str, Any], *, options: WriteOptions = WriteOptions()
+        self, resource: ApiResource, key: ObjectKey, body: Mapping[str, Any], *, options: WriteOptions = PLAIN_WRITE
     ) -> Written:
         """Replace an object, or the part of it that a subresource owns. Raises NotFound, Conflict, Invalid."""
-        old = self.get(resource, key)
-        new = copy_tree(dict(body))
-        identify(resource, new, key.namespace)
-        return self._replace(resource, old, new, options=options)
+        return self._replace(resource, self.get(resource, key), copy_tree(dict(body)), options=options)
 
     def patch(
         self,
@@ -165,25 +191,28 @@ class MemoryStore:
         patch: Patch,
         *,
         patch_type: PatchType = "merge",
-        options: WriteOptions = WriteOptions(),
+        options: WriteOptions = PLAIN_WRITE,
     ) -> Written:
         """Change an object by a patch. Raises NotFound, Conflict, BadRequest, Invalid."""
         old = self.get(resource, key)
-        new = apply_patch(old.decode(), patch, patch_type)
-        identify(resource, new, key.namespace)
-        return self._replace(resource, old, new, options=options)
+        return self._replace(resource, old, apply_patch(old.decode(), patch, patch_type), options=options)
 
     def delete(self, resource: ApiResource, key: ObjectKey, options: DeleteOptions = PLAIN_DELETE) -> Deleted:
         """Request the deletion of an object; finalizers and grace may keep it. Raises NotFound, Conflict."""
         old = self.get(resource, key)
         tree = old.decode()
         check_preconditions(resource, tree, options)
+        if resource.key == DEFINITIONS and "deletionTimestamp" not in tree["metadata"]:
+            tree["metadata"].setdefault("finalizers", []).append(CLEANUP)
         goes = request_deletion(resource, tree, options, now=self._clock.now())
         if options.dry_run:
             return Deleted(record_of(resource, tree, old.revision), goes)
         if goes:
-            return Deleted(self._storage.remove(resource, old, tree), is_gone=True)
-        return Deleted(self.overwrite(resource, old, tree), is_gone=False)
+            return Deleted(self._drop(resource, old, tree), is_gone=True)
+        record = self.overwrite(resource, old, tree)
+        if resource.key == DEFINITIONS:
+            self._delete_objects_of(tree)
+        return Deleted(record, is_gone=False)
 
     def overwrite(self, resource: ApiResource, old: Record, new: RawObject, *, dry_run: bool = False) -> Record:
         """Store a tree as it is: for writers of this package that have rules of their own.
@@ -191,7 +220,7 @@ class MemoryStore:
         A write that changes nothing makes no revision and no event, so that level-triggered writers come to rest.
         """
         candidate = record_of(resource, new, old.revision)
-        return candidate if dry_run or candidate.data == old.data else self._storage.write(resource, new)
+        return candidate if dry_run or candidate.data == old.data else self._put(resource, new)
 
     # inside -----------------------------------------------------------------------------------------------------------
 
@@ -200,11 +229,15 @@ class MemoryStore:
         if subresource and subresource not in resource.subresources:
             raise NotFound("the server could not find the requested resource")
         before = old.decode()
+        identify(resource, new, old.key.namespace)
+        warnings = take_in(resource, new, self.schema(resource), validation=options.field_validation)
         check_same_object(resource, before, new)
+        self._fill(resource, new)
         new = confine(resource, before, new, subresource=subresource)
-        new, warnings = self._admit("UPDATE", resource, new, old=before)
+        new, said = self._admit("UPDATE", resource, new, old=before, subresource=subresource)
+        warnings = (*warnings, *said)
         if is_released(new) and not options.dry_run:
-            return Written(self._storage.remove(resource, old, new), warnings)
+            return Written(self._drop(resource, old, new), warnings)
         return Written(self.overwrite(resource, old, new, dry_run=options.dry_run), warnings)
 
     def _name(self, resource: ApiResource, tree: RawObject, namespace: str) -> None:
@@ -216,27 +249,36 @@ class MemoryStore:
             if self._storage.get(resource.key, ObjectKey(namespace, metadata["name"])) is None:
                 return
 
+    def _fill(self, resource: ApiResource, tree: RawObject) -> None:
+        if custom := self._custom.find(resource):
+            custom.schema.fill(tree)
+        else:
+            strategy_of(resource).default(tree)
+
     def _admit(
-        self, operation: Operation, resource: ApiResource, tree: RawObject, *, old: RawObject | None = None
+        self,
+        operation: Operation,
+        resource: ApiResource,
+        tree: RawObject,
+        *,
+        old: RawObject | None = None,
+        subresource: str = "",
     ) -> tuple[RawObject, tuple[str, ...]]:
-        strategy, causes = strategy_of(resource), Causes()
-        strategy.default(tree)
         warnings: list[str] = []
-        for hook in self.admission:
+        for hook in () if subresource else self.admission:
             tree, said = hook(operation, resource, tree, old)
             warnings.extend(said)
+        causes = Causes()
         check_metadata(resource, tree, causes)
+        if custom := self._custom.find(resource):
+            custom.schema.check(tree, causes)
+        strategy = strategy_of(resource)
         strategy.check(tree, causes)
         if old is not None:
             check_new_finalizers(old, tree, causes)
             strategy.check_update(old, tree, causes)
         causes.raise_for(resource, tree["metadata"].get("name", ""))
         return tree, tuple(warnings)
-
-    def _write(self, resource: ApiResource, tree: RawObject, options: WriteOptions) -> Record:
-        if options.dry_run:
-            return record_of(resource, tree, self.revision)
-        return self._storage.write(resource, tree)
 
     def _check_namespace(self, resource: ApiResource, namespace: str) -> None:
         if not resource.namespaced:
@@ -245,22 +287,54 @@ class MemoryStore:
         if record is None:
             raise NotFound(f'namespaces "{namespace}" not found', details={"name": namespace, "kind": "namespaces"})
         if record.fields.get("status.phase") == "Terminating":
+            cause = {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
             raise Forbidden(
                 f"unable to create new content in namespace {namespace} because it is being terminated",
-                details=details(resource, "")
-                | {
-                    "causes": [
-                        {
-                            "reason": "NamespaceTerminating",
-                            "message": f"namespace {namespace} is being terminated",
-                            "field": "metadata.namespace",
-                        }
-                    ]
-                },
+                details=details(resource, "") | {"causes": [cause]},
             )
 
-    def _bootstrap(self) -> None:
-        namespaces = self.registry.find("", "v1", "namespaces")
-        for name in _FIRST_NAMESPACES:
-            if self._storage.get(_NAMESPACES, ObjectKey("", name)) is None:
-                self.create(namespaces, {"metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}}})
+    # definitions of kinds ---------------------------------------------------------------------------------------------
+
+    def _restored(self, kind: ResourceKey, tree: RawObject) -> ApiResource | None:
+        if kind == DEFINITIONS:
+            self._custom.install(tree)
+        return self.registry.by_key(kind)
+
+    def _put(self, resource: ApiResource, tree: RawObject) -> Record:
+        if resource.key == DEFINITIONS:
+            self._custom.install(tree)
+        return self._storage.write(resource, tree)
+
+    def _drop(self, resource: ApiResource, old: Record, last: RawObject) -> Record:
+        record = self._storage.remove(resource, old, last)
+        if resource.key == DEFINITIONS:
+            self._custom.uninstall(key_of(last))
+        elif resource.is_custom:
+            self._release_definition(resource.key)
+        return record
+
+    def _delete_objects_of(self, definition: RawObject) -> None:
+        kind = key_of(definition)
+        if resource := self.registry.by_key(kind):
+            for record in list(self._storage.all(kind)):
+                self.delete(resource, record.key)
+        self._release_definition(kind)
+
+    def _release_definition(self, kind: ResourceKey) -> None:
+        """Let a definition that is being deleted go once the last object of its kind is gone."""
+        definitions = self.registry.find(DEFINITIONS.group, "v1", DEFINITIONS.plural)
+        record = self._storage.get(DEFINITIONS, ObjectKey("", str(kind)))
+        if record is None or self._storage.all(kind):
+            return
+        tree = record.decode()
+        if "deletionTimestamp" not in tree["metadata"]:
+            return
+        tree["metadata"]["finalizers"] = [name for name in tree["metadata"].get("finalizers", ()) if name != CLEANUP]
+        if is_released(tree):
+            self._drop(definitions, record, tree)
+        else:
+            self.overwrite(definitions, record, tree)
