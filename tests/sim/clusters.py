@@ -8,11 +8,11 @@ from typing import Any
 from karpenter.model.core import Node, Pod
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import Clock, LoopClock
-from karpenter.runtime.events import EventRecorder, RateLimit
 from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.informers import SharedInformers
 from karpenter.sim.loop import SIMULATION_START
+from karpenter.sim.standins import Context, Recorders
 
 Raw = dict[str, Any]
 
@@ -24,11 +24,10 @@ class Cluster:
         self.clock = clock or LoopClock(SIMULATION_START)
         self.store = store or MemoryStore(self.clock)
         self.kube = MemoryKubeClient(self.store)
-        self.metrics = Metrics(self.clock)
-        self.informers = SharedInformers(self.kube, self.clock, metrics=self.metrics)
-        self.recorder = EventRecorder(
-            self.kube, self.clock, "test", metrics=self.metrics, write_limit=RateLimit(1000, 10_000)
-        )
+        metrics = Metrics(self.clock)
+        self.informers = SharedInformers(self.kube, self.clock, metrics=metrics)
+        recorders = Recorders(self.kube, self.clock, metrics)
+        self.context = Context(self.kube, self.clock, self.informers, recorders, metrics)
 
     def restarted(self) -> "Cluster":
         """Return a process that knows nothing, on the same API."""
@@ -36,8 +35,8 @@ class Cluster:
 
     @contextlib.asynccontextmanager
     async def running(self, *runnables: Any) -> AsyncIterator[None]:
-        """Run stand-ins, informers and the event recorder until the block ends; a failure of one ends the test."""
-        everyone = (self.informers, self.recorder, *runnables)
+        """Run stand-ins, informers and event recorders until the block ends; a failure of one ends the test."""
+        everyone = (self.informers, self.context.events, *runnables)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one.run(), name=type(one).__name__) for one in everyone]
             await self.informers.wait_synced()

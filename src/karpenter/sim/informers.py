@@ -11,6 +11,7 @@ from karpenter.runtime.informer import Informer
 from karpenter.runtime.kube import KubeClient, Resource
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim import kinds
+from karpenter.sim.indexes import PodIndex, controller_of, node_of
 
 T = TypeVar("T")
 
@@ -39,6 +40,9 @@ class SharedInformers:
         self.priority_classes = informer(api.PRIORITY_CLASSES)
         self.others = tuple(informer(resource) for resource in kinds.OTHERS_WITH_OWNERS)
         """Kinds of which only the metadata matters here."""
+        self.pods_by_node = PodIndex(self.pods, node_of)
+        self.pods_by_controller = PodIndex(self.pods, controller_of)
+        """By the controller's uid."""
 
     @property
     def all(self) -> tuple[Informer[Any], ...]:
@@ -48,7 +52,7 @@ class SharedInformers:
     @property
     def needed(self) -> tuple[Informer[Any], ...]:
         """Informers of kinds that every cluster serves; the others may be kinds whose definition comes later."""
-        return tuple(one for name, one in vars(self).items() if name != "others")
+        return tuple(one for one in vars(self).values() if isinstance(one, Informer))
 
     async def wait_synced(self) -> None:
         """Return once every kind that each cluster serves has been listed."""

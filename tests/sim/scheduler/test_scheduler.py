@@ -10,7 +10,7 @@ from tests.sim.clusters import Cluster, node, pod
 
 
 def scheduler(cluster: Cluster) -> Scheduler:
-    return Scheduler(cluster.kube, cluster.clock, cluster.informers, recorder=cluster.recorder)
+    return Scheduler(cluster.context)
 
 
 async def verdict(cluster: Cluster, name: str) -> Condition | None:

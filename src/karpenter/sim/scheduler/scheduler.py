@@ -14,10 +14,8 @@ from karpenter.model.pods import is_terminal
 from karpenter.model.units import ObjectKey, UnixSeconds, to_rfc3339
 from karpenter.runtime import kube as api
 from karpenter.runtime import logs
-from karpenter.runtime.clock import Clock
-from karpenter.runtime.events import EventRecorder, ObjectRef, ref_to
-from karpenter.runtime.kube import Conflict, KubeClient, KubeError, NotFound, WatchEvent
-from karpenter.sim.informers import SharedInformers
+from karpenter.runtime.events import ObjectRef, ref_to
+from karpenter.runtime.kube import Conflict, KubeError, NotFound, WatchEvent
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.hints import SPREAD, concerns
 from karpenter.sim.scheduler.nodeinfo import ClusterCache
@@ -26,6 +24,7 @@ from karpenter.sim.scheduler.queue import ANY_NUMBER, Helped, QueuedPod, Schedul
 from karpenter.sim.scheduler.selection import NodeSelection, Placement
 from karpenter.sim.scheduler.surroundings import ClusterSurroundings
 from karpenter.sim.scheduler.volumes import SELECTED_NODE
+from karpenter.sim.standins import Context
 
 SCHEDULER_NAME: Final = "default-scheduler"
 VOLUME_WAIT_S: Final = 600.0
@@ -41,17 +40,15 @@ class Scheduler:
 
     name = "kube-scheduler"
 
-    def __init__(
-        self, kube: KubeClient, clock: Clock, informers: SharedInformers, *, recorder: EventRecorder, seed: int = 0
-    ) -> None:
-        self._kube = kube
-        self._clock = clock
-        self._informers = informers
-        self._recorder = recorder
+    def __init__(self, context: Context, *, seed: int = 0) -> None:
+        self._kube = context.kube
+        self._clock = context.clock
+        self._informers = context.informers
+        self._recorder = context.events.of(SCHEDULER_NAME)
         self._book = FactsBook()
         self._cache = ClusterCache()
         self._queue = SchedulingQueue()
-        self._surroundings = ClusterSurroundings(informers, changed=self._surroundings_changed)
+        self._surroundings = ClusterSurroundings(context.informers, changed=self._surroundings_changed)
         self._selection = NodeSelection(self._cache, self._surroundings, draw=Random(seed))
         self._work = asyncio.Event()
         self._claims_changed = asyncio.Event()

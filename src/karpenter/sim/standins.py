@@ -1,0 +1,76 @@
+"""What every stand-in is given, and how those that reconcile keys are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
+
+from karpenter.runtime.clock import Clock
+from karpenter.runtime.controller import Controller, Reconciler, run_all
+from karpenter.runtime.events import EventRecorder, RateLimit
+from karpenter.runtime.kube import KubeClient
+from karpenter.runtime.metrics import Metrics
+from karpenter.sim.informers import SharedInformers
+
+K = TypeVar("K", bound=Hashable)
+
+_EVENT_LIMIT: Final = RateLimit(per_s=1000, burst=10_000)
+"""The API of a cluster in one process is not shared with anybody who would need protection from its events."""
+
+
+class Recorders:
+    """One event recorder for each component that events come from."""
+
+    def __init__(self, kube: KubeClient, clock: Clock, metrics: Metrics) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._metrics = metrics
+        self._recorders: dict[str, EventRecorder] = {}
+
+    def of(self, component: str) -> EventRecorder:
+        """Return the recorder of a component; to be asked for before `run`."""
+        if component not in self._recorders:
+            self._recorders[component] = EventRecorder(
+                self._kube, self._clock, component, metrics=self._metrics, write_limit=_EVENT_LIMIT
+            )
+        return self._recorders[component]
+
+    async def run(self) -> None:
+        """Write events until cancelled."""
+        await run_all(*self._recorders.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The cluster as a stand-in meets it."""
+
+    kube: KubeClient
+    clock: Clock
+    informers: SharedInformers
+    events: Recorders
+    metrics: Metrics
+
+
+class Watching(Reconciler[K], Protocol):
+    """A reconciler that knows itself what has to wake it."""
+
+    def watch(self, enqueue: Callable[[K], None]) -> None:
+        """Subscribe to what matters; from now on call `enqueue` with each key that may need a look."""
+        ...
+
+
+class StandIn(Generic[K]):
+    """Runs a reconciler once the informers have listed everything."""
+
+    def __init__(self, reconciler: Watching[K], context: Context, *, workers: int = 4) -> None:
+        self.name = reconciler.name
+        self._reconciler = reconciler
+        self._informers = context.informers
+        self._controller = Controller(reconciler, clock=context.clock, workers=workers, metrics=context.metrics)
+
+    async def run(self) -> None:
+        """Reconcile until cancelled."""
+        await self._informers.wait_synced()
+        self._reconciler.watch(self._controller.enqueue)
+        await self._controller.run()
