@@ -34,7 +34,7 @@ class Answer:
             placed = [pod for group in pods for pod in group]
             solution = Solution(unschedulable=(*refused, *_with_the_group(placed, refused)), complete=complete)
         else:
-            plans = claim_plans(self.bins, pods, self.machines)
+            plans = claim_plans(self.bins, self.classes, self.machines, pods=pods)
             places = placements(self.bins.nodes.views, pods, plans)
             solution = Solution(plans, places, refused, complete=complete)
         self._report(solution, pods)

@@ -52,9 +52,10 @@ class Columns:
         """Return a column's instance type."""
         return self.lane_of(column).table.types[int(self.kind[column])]
 
-    def name(self, column: int) -> str:
-        """Return the name of a column's instance type."""
-        return self.lane_of(column).table.names[int(self.kind[column])]
+    def names(self, columns: Ints) -> tuple[str, ...]:
+        """Return the names of the instance types of columns of one lane."""
+        known = self.lane_of(columns[0]).table.names
+        return tuple([known[kind] for kind in self.kind[columns].tolist()])
 
     def daemon_requests(self, column: int) -> dict[str, int]:
         """Return what daemons take of a machine of this column."""

@@ -106,15 +106,16 @@ class Machines:
             fits &= type_mask(lane, term)[columns.kind[mine]]
         listed = np.flatnonzero(fits)
         order = listed[np.argsort(price[listed].min(axis=(1, 2)), kind="stable")][: self._most_types]
-        least = price[order[0]].min()
+        names = columns.names(mine[order])
         offered = price[order]
+        least = offered[0].min()
         return Choice(
             column=int(mine[order[0]]),
-            instance_types=tuple(columns.name(int(mine[at])) for at in order),
+            instance_types=names,
             price=float(least),
             worst_price=float(offered[np.isfinite(offered)].max()),
-            places=price[order[0]] == least,
-            requirements=wanted.intersect(_narrowed(columns, [columns.name(int(mine[at])) for at in order], offered)),
+            places=offered[0] == least,
+            requirements=wanted.intersect(_narrowed(columns, names, offered)),
         )
 
     def _place(self, joint: Bools, column: int) -> tuple[int, int]:

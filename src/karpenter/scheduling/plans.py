@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from karpenter.model.core import Pod
-from karpenter.model.resources import CPU, add
+from karpenter.model.resources import CPU
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.classes import PodClass
 from karpenter.scheduling.machines import Choice, Machines, ZoneBalance
-from karpenter.scheduling.requests import total_requests
 from karpenter.scheduling.snapshot import NodeView
 from karpenter.scheduling.solution import ClaimPlan
 
@@ -31,14 +30,45 @@ def deal_pods(bins: Bins, classes: Sequence[PodClass]) -> tuple[list[tuple[Pod, 
     return dealt, [cls.pods[count:] for cls, count in zip(classes, served, strict=True)]
 
 
-def claim_plans(bins: Bins, pods: Sequence[tuple[Pod, ...]], machines: Machines) -> tuple[ClaimPlan, ...]:
-    """Return a plan for every opened bin. Zones of equal price are taken in turn, the largest machines first."""
+def claim_plans(
+    bins: Bins, classes: Sequence[PodClass], machines: Machines, *, pods: Sequence[tuple[Pod, ...]]
+) -> tuple[ClaimPlan, ...]:
+    """Return a plan for every opened bin. Zones of equal price are taken in turn, the largest machines first.
+
+    `pods` are those of every bin, nodes included.
+    """
     choices = {row: machines.choose(bins, row) for row in bins.opened()}
     zones = _zones(bins, choices)
     names = _names(bins)
-    return tuple(
-        _plan(bins, choice, names[row], pods=pods[row], place=zones[row]) for row, choice in sorted(choices.items())
-    )
+    plans: list[ClaimPlan] = []
+    for row, choice in choices.items():
+        pool = bins.columns.lane_of(choice.column).view.pool.key
+        zone, capacity_type = zones[row]
+        plans.append(
+            ClaimPlan(
+                name=names[row],
+                pool=pool,
+                pods=pods[row],
+                requirements=choice.requirements,
+                instance_types=choice.instance_types,
+                instance_type=choice.instance_types[0],
+                zone=zone,
+                capacity_type=capacity_type,
+                price=choice.price,
+                requests=_requests(bins, classes, row, column=choice.column),
+                worst_price=choice.worst_price,
+            )
+        )
+    return tuple(plans)
+
+
+def _requests(bins: Bins, classes: Sequence[PodClass], row: int, *, column: int) -> dict[str, int]:
+    """Return what pods and daemons of a machine ask for together."""
+    total = bins.columns.daemon_requests(column)
+    for share in bins.shares[row]:
+        for name, amount in classes[share.index].requests.items():
+            total[name] = total.get(name, 0) + share.count * amount
+    return total
 
 
 def _names(bins: Bins) -> dict[int, str]:
@@ -72,23 +102,6 @@ def _zones(bins: Bins, choices: dict[int, Choice]) -> dict[int, tuple[str, str]]
         chosen[row] = zone, columns.capacity_types[kinds[0]]
         balance.add(pool, zone, capacity[row])
     return chosen
-
-
-def _plan(bins: Bins, choice: Choice, name: str, *, pods: tuple[Pod, ...], place: tuple[str, str]) -> ClaimPlan:
-    zone, capacity_type = place
-    return ClaimPlan(
-        name=name,
-        pool=bins.columns.lane_of(choice.column).view.pool.key,
-        pods=pods,
-        requirements=choice.requirements,
-        instance_types=choice.instance_types,
-        instance_type=choice.instance_types[0],
-        zone=zone,
-        capacity_type=capacity_type,
-        price=choice.price,
-        requests=add(total_requests(pods), bins.columns.daemon_requests(choice.column)),
-        worst_price=choice.worst_price,
-    )
 
 
 def placements(

@@ -16,32 +16,32 @@ def fill(problem: Problem, offers: Ints, left: Ints, *, take: Floats) -> Ints:
     takes the share `take` (one for each row); a lower share mixes more.
     """
     wanted = np.flatnonzero(left)
-    request = problem.request[wanted]
-    room = problem.room[offers]
-    unit = 1.0 / np.maximum(room, 1.0)
+    request = problem.request[np.ix_(wanted, np.flatnonzero(problem.request.any(axis=0)))]
+    room = problem.room[np.ix_(offers, np.flatnonzero(problem.request.any(axis=0)))]
     able = np.minimum(problem.admits[np.ix_(offers, wanted)] * left[wanted], problem.most[wanted]).astype(np.float64)
-    taken = np.zeros((len(offers), len(wanted)))
-    asked = np.flatnonzero(request.any(axis=0))
-    inverse = [np.where(request[:, r] > 0, 1.0 / np.maximum(request[:, r], SLACK), 0.0) for r in asked]
+    copies = np.zeros((len(offers), len(left)), dtype=np.int64)
+    with np.errstate(divide="ignore"):
+        per_copy = 1.0 / request
+    # What is left after a copy, squared and summed, is this less a part that is the same for all shapes of a row.
+    unit = 1.0 / np.maximum(room, 1.0) ** 2
+    own = unit @ (request**2).T
     rows = np.arange(len(offers))
     while len(rows):
-        fits = able[rows]
-        after = np.zeros_like(fits)
-        for r, per in zip(asked, inverse, strict=True):
-            remaining = room[rows, r][:, None]
-            copies = np.floor((remaining + SLACK) * per)
-            copies[:, per == 0] = np.inf
-            np.minimum(fits, copies, out=fits)
-            after += ((remaining - request[:, r]) * unit[rows, r][:, None]) ** 2
+        fits = able.copy()
+        for r in range(room.shape[1]):
+            np.minimum(fits, (room[:, r, None] + SLACK) * per_copy[:, r], out=fits)
+        np.floor(fits, out=fits)
+        after = own - (2.0 * unit * room) @ request.T
         after[fits < 1] = np.inf
         best = after.argmin(axis=1)
         at = np.arange(len(rows))
-        going = np.isfinite(after[at, best])
-        rows, best, at = rows[going], best[going], at[going]
-        number = np.maximum(1.0, np.floor(fits[at, best] * take[rows]))
-        taken[rows, best] += number
-        able[rows, best] -= number
-        room[rows] -= number[:, None] * request[best]
-    copies_of = np.zeros((len(offers), len(left)), dtype=np.int64)
-    copies_of[:, wanted] = taken
-    return copies_of
+        going = after[at, best] < np.inf
+        if not going.all():
+            rows, best, fits, take = rows[going], best[going], fits[going], take[going]
+            able, room, unit, own = able[going], room[going], unit[going], own[going]
+            at = np.arange(len(rows))
+        number = np.maximum(1.0, np.floor(fits[at, best] * take))
+        copies[rows, wanted[best]] += number.astype(np.int64)
+        able[at, best] -= number
+        room -= number[:, None] * request[best]
+    return copies
