@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ from cyclopts import Parameter
 from karpenter.app.manifests.load import Input, load
 from karpenter.app.settings import Settings, read_settings, shown
 from karpenter.app.simulation.answer import Answer, Seconds, as_data, with_rejected
-from karpenter.app.simulation.offers import offers_for
+from karpenter.app.simulation.offers import ask_cloud
 from karpenter.app.simulation.table import print_answer
 from karpenter.app.simulation.world import snapshot_of
 from karpenter.provisioning.pending import admit
@@ -77,8 +78,9 @@ def answer_for(
     """Return the answer for the input that `paths` name. Raises InputError and ManifestError."""
     started = time.perf_counter()
     given = load(paths, "strict" if strict else "compat", stdin=sys.stdin.buffer)
-    offers, prices = offers_for(given.objects, settings.aws, catalog=catalog, seed=seed)
-    snapshot = snapshot_of(given, offers, prices, now=WallClock().now())
+    clock = WallClock()
+    quote = asyncio.run(ask_cloud(given.objects, clock, aws=settings.aws, catalog=catalog, seed=seed))
+    snapshot = snapshot_of(given, quote, now=clock.now())
     loaded, cpu = time.perf_counter(), time.process_time()
     accepted, rejected = admit(snapshot.pending)
     solution = solve(snapshot, Demand.each(accepted), Options(policy=settings.policy))
@@ -87,9 +89,13 @@ def answer_for(
         solution=with_rejected(solution, rejected),
         nodes=snapshot.nodes,
         policy=shown(settings, "policy"),
-        warnings=(*given.warnings, *_about_nodes(given, snapshot)),
+        warnings=(*given.warnings, *_about_pools(snapshot), *_about_nodes(given, snapshot)),
         seconds=seconds,
     )
+
+
+def _about_pools(snapshot: Snapshot) -> list[str]:
+    return [f"{view.pool.key}: can launch nothing: {view.unready}" for view in snapshot.pools if view.unready]
 
 
 def _about_nodes(given: Input, snapshot: Snapshot) -> list[str]:

@@ -9,37 +9,12 @@ import pytest
 import yaml
 
 from karpenter.app.cli import main
+from tests.app.toys import CATALOG
 from tests.builders import a_node_pool, a_node_template, a_provisioner
 
 TAINT = {"key": "example.com/special", "effect": "NoSchedule"}
 
 
-def a_type(name: str, cpu: int, gib: int, price: float) -> dict[str, Any]:
-    places = [(zone, kind) for zone in ("a", "b") for kind in ("on-demand", "spot")]
-    return {
-        "name": name,
-        "requirements": [
-            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-            {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
-        ],
-        "offerings": [
-            {
-                "price": price if kind == "on-demand" else price * 0.25,
-                "requirements": [
-                    {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]},
-                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": [kind]},
-                ],
-            }
-            for zone, kind in places
-        ],
-        "capacity": {"cpu": str(cpu), "memory": f"{gib}Gi", "pods": "110"},
-    }
-
-
-CATALOG = {
-    "name": "toy",
-    "instanceTypes": [a_type("small", 2, 8, 0.1), a_type("medium", 4, 16, 0.2), a_type("large", 8, 32, 0.4)],
-}
 POOL = a_node_pool("toy", template={"nodeClassRef": {"group": "example.com", "kind": "ToyClass", "name": "absent"}})
 
 
@@ -220,6 +195,14 @@ def test_without_a_catalogue_the_node_class_must_be_in_the_input(desk: Desk) -> 
         f"Provisioner default: spec.providerRef.name: AWSNodeTemplate 'default' is not in the input ({fix})",
         f"NodePool other: spec.template.spec.nodeClassRef.name: EC2NodeClass 'default' is not in the input ({fix})",
     ]
+
+
+def test_a_pool_whose_node_class_finds_nothing_is_named_in_a_warning(desk: Desk) -> None:
+    lost = a_node_template(subnetSelector={"aws-ids": "subnet-0"})
+    status, out, _ = desk.run(a_provisioner(), lost, a_deployment(), flags=("-o", "json"))
+    (warning,) = json.loads(out)["warnings"]
+    assert status == 3
+    assert warning.startswith("Provisioner default: can launch nothing: node class 'default' selects no subnets")
 
 
 def test_a_provisioner_with_an_inline_provider_needs_no_node_template(desk: Desk) -> None:

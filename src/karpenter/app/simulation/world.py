@@ -5,11 +5,13 @@ It goes through the operator's own cluster state, so that whatever counts there 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from karpenter.app.manifests.load import Input
+from karpenter.app.simulation.offers import Price, Quote
+from karpenter.cloud.unavailable import OfferingKey
 from karpenter.model import labels
 from karpenter.model.core import (
     CSINode,
@@ -26,20 +28,17 @@ from karpenter.model.nodepool import NodePool
 from karpenter.model.units import UnixSeconds
 from karpenter.scheduling.snapshot import NodeView, Snapshot
 from karpenter.state.cluster import ClusterState
-from karpenter.state.offers import Offers
 
 T = TypeVar("T")
-PriceBook: TypeAlias = Mapping[tuple[str, str, str], float]
-"""(instance type, zone, capacity type) to USD per hour."""
 
 
-def snapshot_of(given: Input, offers: Offers, prices: PriceBook, *, now: UnixSeconds) -> Snapshot:
+def snapshot_of(given: Input, quote: Quote, *, now: UnixSeconds) -> Snapshot:
     """Return the cluster that the input describes. Nodes are priced by their labels, also those of no pool."""
     state = ClusterState()
-    state.set_offers(offers)
+    state.set_offers(quote.offers)
     _fill(state, given)
     snapshot = state.snapshot(now)
-    return replace(snapshot, nodes=tuple(_priced(view, prices) for view in snapshot.nodes))
+    return replace(snapshot, nodes=tuple(_priced(view, quote.price) for view in snapshot.nodes))
 
 
 def _fill(state: ClusterState, given: Input) -> None:
@@ -63,9 +62,9 @@ def _each(values: tuple[T, ...], take: Callable[[T], None]) -> None:
         take(value)
 
 
-def _priced(view: NodeView, prices: PriceBook) -> NodeView:
+def _priced(view: NodeView, price: Price) -> NodeView:
     """A node of nobody's pool says no capacity type of ours; it is then priced as on-demand."""
     if view.price is not None or view.instance_type is None or view.zone is None:
         return view
-    place = (view.instance_type, view.zone, view.capacity_type or labels.ON_DEMAND)
-    return replace(view, price=prices.get(place))
+    key = OfferingKey(view.instance_type, view.zone, view.capacity_type or labels.ON_DEMAND)
+    return replace(view, price=price(key))

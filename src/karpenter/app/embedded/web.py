@@ -1,0 +1,66 @@
+"""Plain HTTP on loopback: the status page, health and metrics. No token: nothing here changes anything."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+
+from aiohttp import web
+
+from karpenter.app.errors import SettingsError
+from karpenter.runtime.instruments import CONTENT_TYPE
+from karpenter.runtime.metrics import Metrics
+
+HOST = "127.0.0.1"
+
+
+class StatusServer:
+    """Serves `/`, `/healthz`, `/readyz` and `/metrics`."""
+
+    def __init__(self, *, page: Callable[[], str], is_ready: Callable[[], bool], metrics: Metrics) -> None:
+        self._page = page
+        self._is_ready = is_ready
+        self._metrics = metrics
+        app = web.Application()
+        app.router.add_get("/", self._answer_page)
+        app.router.add_get("/healthz", self._answer_health)
+        app.router.add_get("/readyz", self._answer_readiness)
+        app.router.add_get("/metrics", self._answer_metrics)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+
+    async def start(self, port: int) -> int:
+        """Listen and return the port; 0 takes any free one. Raises SettingsError when the port is taken."""
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, HOST, port).start()
+        except OSError as error:
+            await self._runner.cleanup()
+            raise _port_error(port, error) from error
+        bound: int = self._runner.addresses[0][1]
+        return bound
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        await self._runner.cleanup()
+
+    async def _answer_page(self, _: web.Request) -> web.Response:
+        return web.Response(text=self._page(), content_type="text/html")
+
+    async def _answer_health(self, _: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def _answer_readiness(self, _: web.Request) -> web.Response:
+        if self._is_ready():
+            return web.Response(text="ok\n")
+        return web.Response(text="the cluster has not been read yet\n", status=503)
+
+    async def _answer_metrics(self, _: web.Request) -> web.Response:
+        return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _port_error(port: int, error: OSError) -> SettingsError:
+    why = {
+        errno.EADDRINUSE: "is taken",
+        errno.EACCES: "may not be used without further rights",
+    }.get(error.errno or 0, f"cannot be used ({error.strerror or error})")
+    return SettingsError(f"--port {port}: the port {why}, choose another one, or 0 for any that is free")
