@@ -56,12 +56,16 @@ class Instruments:
     def __init__(self, clock: Clock) -> None:
         self.registry = CollectorRegistry()
         self.built: dict[str, Any] = {}
+        self.before_render: list[Callable[[], None]] = []
+        """Called before metrics are written out, by owners of gauges that are costly to keep up to date."""
         for declared in list(vars(type(self)).values()):
             if isinstance(declared, Declared):
                 declared.build_into(self, clock)
 
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
+        for update in self.before_render:
+            update()
         return generate_latest(_WithoutCreationTimes(self.registry))
 
 

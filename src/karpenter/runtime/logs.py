@@ -76,6 +76,11 @@ def bound(**fields: object) -> Iterator[None]:
         _bound.reset(token)
 
 
+def bound_field(name: str) -> object | None:
+    """Return a field that is bound in this context; None when nobody bound it."""
+    return (_bound.get() or {}).get(name)
+
+
 def configure(
     clock: Clock, stream: TextIO, *, level: Level = "info", encoding: Encoding = "json"
 ) -> Callable[[], None]:
