@@ -38,6 +38,7 @@ class SharedInformers:
         self.storage_classes = informer(api.STORAGE_CLASSES)
         self.csi_nodes = informer(api.CSI_NODES)
         self.priority_classes = informer(api.PRIORITY_CLASSES)
+        self.node_claims = informer(kinds.NODE_CLAIMS)
         self.others = tuple(informer(resource) for resource in kinds.OTHERS_WITH_OWNERS)
         """Kinds of which only the metadata matters here."""
         self.pods_by_node = PodIndex(self.pods, node_of)
@@ -47,12 +48,12 @@ class SharedInformers:
     @property
     def all(self) -> tuple[Informer[Any], ...]:
         """Every informer."""
-        return (*self.needed, *self.others)
+        return (*(one for one in vars(self).values() if isinstance(one, Informer)), *self.others)
 
     @property
     def needed(self) -> tuple[Informer[Any], ...]:
         """Informers of kinds that every cluster serves; the others may be kinds whose definition comes later."""
-        return tuple(one for one in vars(self).values() if isinstance(one, Informer))
+        return tuple(one for one in self.all if one is not self.node_claims and one not in self.others)
 
     async def wait_synced(self) -> None:
         """Return once every kind that each cluster serves has been listed."""

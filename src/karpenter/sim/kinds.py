@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from karpenter.model.meta import Condition, LabelSelector, ObjectMeta
+from karpenter.model.taints import Taint
 from karpenter.runtime import kube
 from karpenter.runtime.kube import RawObject, Resource
 
@@ -176,6 +177,23 @@ class Lease(Wire, frozen=True):
     spec: LeaseSpec = LeaseSpec()
 
 
+class StartingClaimSpec(Wire, frozen=True):
+    startup_taints: tuple[Taint, ...] = ()
+
+
+class StartingClaimStatus(Wire, frozen=True):
+    node_name: str = ""
+    provider_id: str = msgspec.field(name="providerID", default="")
+
+
+class StartingClaim(Wire, frozen=True):
+    """A NodeClaim, as far as it says which taints its node starts with."""
+
+    metadata: ObjectMeta
+    spec: StartingClaimSpec = StartingClaimSpec()
+    status: StartingClaimStatus = StartingClaimStatus()
+
+
 class MetadataOnly(Wire, frozen=True):
     """Any object, when only names, owners and finalizers matter."""
 
@@ -189,7 +207,8 @@ STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet", Sca
 DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet", DaemonSet, namespaced=True)
 BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Budget, namespaced=True)
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", Namespace)
-LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease, namespaced=True)
+LEASES: Final[Resource[Lease]] = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease, namespaced=True)
+NODE_CLAIMS: Final = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", StartingClaim)
 CONTROLLER_REVISIONS: Final = Resource(
     "apps", "v1", "controllerrevisions", "ControllerRevision", MetadataOnly, namespaced=True
 )
@@ -222,7 +241,6 @@ OTHERS_WITH_OWNERS: Final = tuple(
         kube.VOLUME_ATTACHMENTS,
         kube.PROVISIONERS,
         kube.NODE_POOLS,
-        kube.NODE_CLAIMS,
         kube.AWS_NODE_TEMPLATES,
         kube.EC2_NODE_CLASSES,
     )
