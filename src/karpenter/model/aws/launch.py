@@ -35,19 +35,33 @@ class LaunchPlan:
     """Whether spot was allowed, and on-demand is asked for because no spot offering is left."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A type that would do, with the offerings that the claim allows, which are available; at least one."""
+
+    found: InstanceType
+    offerings: tuple[Offering, ...]
+
+    @property
+    def cheapest(self) -> float:
+        return min(offering.price for offering in self.offerings)
+
+
 def plan_launch(types: Iterable[InstanceType], requirements: Requirements, requests: Resources) -> LaunchPlan | None:
     """Return what to ask for; None when no type is compatible, large enough and on offer (AWS-40)."""
-    chosen = [found for found in types if _fits(found, requirements, requests)]
+    candidates: Sequence[_Candidate] = _candidates(types, requirements, requests)
     if not any(requirement.min_values for requirement in requirements.values()):
-        chosen = without_dear_spot(without_exotic(chosen), requirements)
-    chosen = sorted(chosen, key=lambda found: (_cheapest(found, requirements), found.name))[:MOST_TYPES]
-    if not chosen:
+        candidates = _without_dear_spot(_without_exotic(candidates))
+    candidates = sorted(candidates, key=lambda one: (one.cheapest, one.found.name))[:MOST_TYPES]
+    if not candidates:
         return None
-    capacity_type = _capacity_type(chosen, requirements)
+    offered = {offering.capacity_type for one in candidates for offering in one.offerings}
+    # A custom catalogue may name others; the order of preference is upstream's, then the alphabet's.
+    capacity_type = min(offered, key=lambda kind: ({labels.RESERVED: 0, labels.SPOT: 1}.get(kind, 2), kind))
     options = [
-        (found, offering)
-        for found in chosen
-        for offering in allowed_offerings(found, requirements)
+        (one.found, offering)
+        for one in candidates
+        for offering in one.offerings
         if offering.capacity_type == capacity_type
     ]
     options.sort(key=lambda option: (option[1].price, option[0].name, option[1].zone))
@@ -55,30 +69,41 @@ def plan_launch(types: Iterable[InstanceType], requirements: Requirements, reque
     return LaunchPlan(capacity_type, tuple(options), fell_back=spot_allowed and capacity_type == labels.ON_DEMAND)
 
 
-def allowed_offerings(found: InstanceType, requirements: Requirements) -> list[Offering]:
-    """Return the available offerings of a type in the zones and capacity types that the requirements allow."""
+def _candidates(types: Iterable[InstanceType], requirements: Requirements, requests: Resources) -> list[_Candidate]:
+    names = requirements.allowed(labels.INSTANCE_TYPE)
     zones, capacity_types = requirements.allowed(labels.ZONE), requirements.allowed(labels.CAPACITY_TYPE)
-    return [
-        offering
-        for offering in found.offerings
-        if offering.available and zones.allows(offering.zone) and capacity_types.allows(offering.capacity_type)
-    ]
+    candidates = []
+    for found in types:
+        # By name first: a claim lists its types, and comparing sixty requirement sets is cheaper than a thousand.
+        if not names.allows(found.name) or not fits(requests, found.allocatable):
+            continue
+        offerings = tuple(
+            offering
+            for offering in found.offerings
+            if offering.available and zones.allows(offering.zone) and capacity_types.allows(offering.capacity_type)
+        )
+        if offerings and _is_compatible(found, requirements):
+            candidates.append(_Candidate(found, offerings))
+    return candidates
 
 
-def _fits(found: InstanceType, requirements: Requirements, requests: Resources) -> bool:
-    # By name first: a claim lists its types, and comparing sixty requirement sets is cheaper than a thousand.
-    return (
-        requirements.allowed(labels.INSTANCE_TYPE).allows(found.name)
-        and bool(allowed_offerings(found, requirements))
-        and not found.requirements.conflicts(requirements)
-        and fits(requests, found.allocatable)
-    )
+def _is_compatible(found: InstanceType, requirements: Requirements) -> bool:
+    """Return what `not found.requirements.conflicts(requirements)` would, several times faster for fixed labels."""
+    for key, wanted in requirements.items():
+        has = found.requirements.get(key)
+        if has is None:
+            continue
+        if has.operator == "In":
+            if not any(wanted.allows(value) for value in has.values):
+                return False
+        elif not has.overlaps(wanted):
+            return False
+    return True
 
 
-def without_exotic(types: Sequence[InstanceType]) -> list[InstanceType]:
-    """Return the types that are neither bare metal nor carry devices; all when nothing else is left (AWS-41)."""
-    ordinary = [found for found in types if not is_exotic(found)]
-    return ordinary or list(types)
+def _without_exotic(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
+    """Leave out types that are bare metal or carry devices, unless nothing else is left (AWS-41)."""
+    return [one for one in candidates if not is_exotic(one.found)] or candidates
 
 
 def is_exotic(found: InstanceType) -> bool:
@@ -88,23 +113,13 @@ def is_exotic(found: InstanceType) -> bool:
     return is_metal or has_devices or any(found.capacity.get(resource) for resource in _DEVICES)
 
 
-def without_dear_spot(types: Sequence[InstanceType], requirements: Requirements) -> list[InstanceType]:
-    """Return the types whose cheapest offering is not dearer than the cheapest on-demand one (AWS-42).
+def _without_dear_spot(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
+    """Leave out types whose cheapest offering is dearer than the cheapest on-demand one of all (AWS-42).
 
-    Applies when both spot and on-demand are allowed and on offer; otherwise the types come back as they are.
+    Only where both spot and on-demand are allowed and on offer.
     """
-    offered = [offering for found in types for offering in allowed_offerings(found, requirements)]
+    offered = [offering for one in candidates for offering in one.offerings]
     on_demand = [offering.price for offering in offered if offering.capacity_type == labels.ON_DEMAND]
     if not on_demand or len(on_demand) == len(offered):
-        return list(types)
-    return [found for found in types if _cheapest(found, requirements) <= min(on_demand)]
-
-
-def _cheapest(found: InstanceType, requirements: Requirements) -> float:
-    return min(offering.price for offering in allowed_offerings(found, requirements))
-
-
-def _capacity_type(types: Sequence[InstanceType], requirements: Requirements) -> str:
-    offered = {offering.capacity_type for found in types for offering in allowed_offerings(found, requirements)}
-    # A custom catalogue may name others; the order of preference is upstream's, then the alphabet's.
-    return min(offered, key=lambda kind: ({labels.RESERVED: 0, labels.SPOT: 1}.get(kind, 2), kind))
+        return candidates
+    return [one for one in candidates if one.cheapest <= min(on_demand)]

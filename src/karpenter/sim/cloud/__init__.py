@@ -1,0 +1,10 @@
+"""The simulated cloud as Karpenter sees it: a `CloudProvider` over the market.
+
+Lives here: what a provider for AWS decides (selectors, filters of a launch, believed shortages), acted out on the
+market. Never here: prices, capacity or delays, which are the market's.
+"""
+
+from karpenter.sim.cloud.opening import open_cloud
+from karpenter.sim.cloud.provider import SimulatedCloud
+
+__all__ = ["SimulatedCloud", "open_cloud"]

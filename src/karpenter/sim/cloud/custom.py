@@ -1,0 +1,61 @@
+"""The instance types of a catalogue of one's own; any node class will do, also one that does not exist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
+from karpenter.model.catalog import Catalog
+from karpenter.model.instancetype import InstanceType
+from karpenter.model.nodeclaim import NodeClaim
+from karpenter.sim.cloud.boot import boot_of, instance_labels
+from karpenter.sim.cloud.supply import Order
+from karpenter.sim.market.instances import Blueprint, MarketInstance
+from karpenter.sim.market.market import Market
+
+
+class CatalogSupply:
+    """A fixed list of types, whose allocatable is taken as given."""
+
+    needs_node_class: Final = False
+
+    def __init__(
+        self, catalog: Catalog, market: Market, unavailable: UnavailableOfferings, *, kubelet_version: str
+    ) -> None:
+        self._types = {found.name: found for found in catalog.instance_types}
+        self._all = catalog.instance_types
+        self._market = market
+        self._unavailable = unavailable
+        self._kubelet_version = kubelet_version
+
+    def types(self, order: Order) -> tuple[InstanceType, ...]:
+        """Return the catalogue's types, offerings refused lately marked unavailable."""
+        refused = self._unavailable.offerings()
+        if not refused:
+            return self._all
+        concerned = {key.instance_type for key in refused}
+        return tuple(_marked(found, refused) if found.name in concerned else found for found in self._all)
+
+    def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey) -> Blueprint:
+        """Return how the instance of a claim is built; see `Supply`."""
+        found = self._types[key.instance_type]
+        own = instance_labels(found, claim.requirements, key)
+        inside = [subnet for subnet in self._market.account.subnets if subnet.zone == key.zone]
+        roomiest = max(inside, key=lambda subnet: (self._market.free_addresses(subnet.id), subnet.id))
+        boot = boot_of(claim, found, own, os_image="Simulated Linux", kubelet_version=self._kubelet_version)
+        return Blueprint(subnet_id=roomiest.id, labels=own, boot=boot)
+
+    def drift_reason(self, order: Order, instance: MarketInstance) -> str | None:
+        """Return None: nothing in a catalogue changes."""
+        return None
+
+
+def _marked(found: InstanceType, refused: frozenset[OfferingKey]) -> InstanceType:
+    offerings = tuple(
+        replace(offering, available=False)
+        if OfferingKey(found.name, offering.zone, offering.capacity_type) in refused
+        else offering
+        for offering in found.offerings
+    )
+    return replace(found, offerings=offerings)

@@ -1,0 +1,92 @@
+"""Opening a simulated cloud, for a demo, a simulation or a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from karpenter.cloud.unavailable import UnavailableOfferings
+from karpenter.model import labels
+from karpenter.model.aws.catalog import load_aws_catalog
+from karpenter.model.aws.instancetypes import InstanceTypeCache
+from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
+from karpenter.model.catalog import Catalog
+from karpenter.runtime.clock import Clock
+from karpenter.sim.cloud.custom import CatalogSupply
+from karpenter.sim.cloud.ec2 import Ec2Supply
+from karpenter.sim.cloud.provider import FindNodeClass, FindPool, SimulatedCloud
+from karpenter.sim.cloud.supply import Supply
+from karpenter.sim.market.account import make_account
+from karpenter.sim.market.market import Market, OnChange
+from karpenter.sim.market.prices import CatalogPrices, Ec2Prices, Prices
+from karpenter.sim.market.state import DEFAULT_MARKET, MarketSettings, MarketState, read_state
+
+REGION: Final = "us-west-2"
+
+
+def open_cloud(
+    clock: Clock,
+    *,
+    node_class: FindNodeClass,
+    pool: FindPool,
+    cluster_name: str = "simulated",
+    settings: MarketSettings = DEFAULT_MARKET,
+    aws: AwsSettings = DEFAULT_SETTINGS,
+    catalog: Catalog | None = None,
+    saved: Mapping[str, Any] | None = None,
+    on_change: OnChange | None = None,
+) -> SimulatedCloud:
+    """Return a cloud that sells EC2's instance types in us-west-2, or those of a `catalog`.
+
+    `saved` is what an earlier cloud's market gave to store (`Market.dump`, kept up to date by `on_change`): the market
+    goes on where it was, with the seed it had.
+
+    Raises:
+        SavedMarketError: `saved` cannot be read.
+    """
+    state = read_state(saved) if saved else MarketState(seed=settings.seed, started_at=clock.now())
+    facts = load_aws_catalog()
+    prices: Prices = CatalogPrices(catalog) if catalog else _ec2_prices(REGION, state.seed)
+    zones = _zones(catalog) if catalog else facts.zones(REGION)
+    account = make_account(_region(catalog) if catalog else REGION, zones)
+    market = Market(account, prices, clock, settings=settings, state=state, on_change=on_change)
+    unavailable = UnavailableOfferings(clock)
+    supply: Supply = (
+        CatalogSupply(catalog, market, unavailable, kubelet_version=f"v{facts.kubernetes}.0")
+        if catalog
+        else Ec2Supply(facts, market, unavailable, built=_instance_types(REGION, aws))
+    )
+    return SimulatedCloud(
+        market,
+        supply,
+        clock,
+        unavailable=unavailable,
+        cluster_name=cluster_name,
+        node_class=node_class,
+        pool=pool,
+        well_known=catalog.well_known if catalog else frozenset(),
+    )
+
+
+# Both are functions of their arguments and of the shipped facts: a second cloud in this process gets them for nothing.
+
+
+@lru_cache(maxsize=8)
+def _ec2_prices(region: str, seed: int) -> Ec2Prices:
+    return Ec2Prices(load_aws_catalog(), region, seed=seed)
+
+
+@lru_cache(maxsize=8)
+def _instance_types(region: str, settings: AwsSettings) -> InstanceTypeCache:
+    return InstanceTypeCache(region, settings)
+
+
+def _zones(catalog: Catalog) -> set[str]:
+    return {offering.zone for found in catalog.instance_types for offering in found.offerings}
+
+
+def _region(catalog: Catalog) -> str:
+    """Return the one region that the catalogue's types name; `simulated` when they name none or several."""
+    named = {value for found in catalog.instance_types for value in found.requirements.allowed(labels.REGION).values}
+    return named.pop() if len(named) == 1 else "simulated"

@@ -1,0 +1,259 @@
+"""The `CloudProvider` of the simulated cloud."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final
+
+from karpenter.cloud.errors import (
+    CloudError,
+    InstanceNotFoundError,
+    InsufficientCapacityError,
+    LaunchError,
+    NodeClassNotReadyError,
+    ThrottledError,
+    UnauthorizedError,
+)
+from karpenter.cloud.provider import Capabilities, GroupKind
+from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
+from karpenter.model import labels
+from karpenter.model.aws.launch import FLEXIBLE_ENOUGH, LaunchPlan, plan_launch
+from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.aws.nodetemplate import inline_node_class
+from karpenter.model.errors import ManifestError
+from karpenter.model.instance import Instance, Interruption, InterruptionKind, RepairPolicy
+from karpenter.model.instancetype import InstanceType
+from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.nodepool import NodeClassRef, NodePool
+from karpenter.model.units import PoolKey, ProviderID
+from karpenter.runtime import logs
+from karpenter.runtime.clock import Clock
+from karpenter.sim.cloud.supply import Order, Supply
+from karpenter.sim.market.faults import Fault, FaultKind
+from karpenter.sim.market.instances import InstanceState, MarketInstance
+from karpenter.sim.market.market import LaunchRequest, Market
+
+log = logs.get("cloudprovider")
+
+NODE_CLASS_KINDS: Final = (
+    GroupKind(labels.AWS_GROUP, "AWSNodeTemplate"),
+    GroupKind(labels.AWS_GROUP, "EC2NodeClass"),
+)
+CLAIM_TAG: Final = f"{labels.GROUP}/nodeclaim"
+"""Tag of an instance that holds the name of its claim (spec v1 A-47)."""
+
+REPAIR_POLICIES: Final = (
+    RepairPolicy("Ready", "False", 1800.0),
+    RepairPolicy("Ready", "Unknown", 1800.0),
+    RepairPolicy("AcceleratedHardwareReady", "False", 600.0),
+    *(
+        RepairPolicy(condition, "False", 1800.0)
+        for condition in ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady")
+    ),
+)
+"""Spec v1 A-52."""
+
+FindNodeClass = Callable[[NodeClassRef], AwsNodeClass | None]
+FindPool = Callable[[PoolKey], NodePool | None]
+
+
+class SimulatedCloud:
+    """A cloud in this process, with Karpenter's AWS behaviour and a market's."""
+
+    name: Final = "simulated"
+    capabilities: Final = Capabilities()
+    node_class_kinds: Final[Sequence[GroupKind]] = NODE_CLASS_KINDS
+    repair_policies: Final[Sequence[RepairPolicy]] = REPAIR_POLICIES
+
+    def __init__(
+        self,
+        market: Market,
+        supply: Supply,
+        clock: Clock,
+        *,
+        unavailable: UnavailableOfferings,
+        cluster_name: str,
+        node_class: FindNodeClass,
+        pool: FindPool,
+        well_known: frozenset[str] = frozenset(),
+    ) -> None:
+        """`node_class` and `pool` look objects up as they are now; None for one that does not exist."""
+        self.market = market
+        self.unavailable = unavailable
+        self.well_known = well_known
+        """Label keys of the catalogue that pods may constrain although no pool mentions them."""
+        self._supply = supply
+        self._clock = clock
+        self._cluster_name = cluster_name
+        self._node_class = node_class
+        self._pool = pool
+
+    async def create(self, claim: NodeClaim) -> Instance:
+        """Launch a machine for a claim; see `CloudProvider`. The answer takes as long as a fleet request does."""
+        async with self._call("create"):
+            await self._clock.sleep(self.market.settings.launch_s / self.market.settings.speed)
+            return self._seen(self._launch(claim))
+
+    async def delete(self, provider_id: ProviderID) -> None:
+        """Begin the end of a machine; see `CloudProvider`."""
+        async with self._call("delete"):
+            self.market.terminate(self._find(provider_id).id)
+
+    async def get(self, provider_id: ProviderID) -> Instance:
+        """Return one machine; see `CloudProvider`."""
+        async with self._call("get"):
+            return self._seen(self._find(provider_id))
+
+    async def list_instances(self) -> Sequence[Instance]:
+        """Return the machines tagged with our cluster's name, in the order of their launch; see `CloudProvider`."""
+        async with self._call("list"):
+            ours = (labels.MANAGED_BY, self._cluster_name)
+            return tuple(self._seen(one) for one in self.market.instances() if ours in one.tags.items())
+
+    async def instance_types(self, pool: NodePool) -> Sequence[InstanceType]:
+        """Return every type the pool can get; see `CloudProvider`. Unchanged types are the same objects as before."""
+        async with self._call("instance_types"):
+            return self._supply.types(self._order(pool, pool.template.node_class_ref))
+
+    async def drift_reason(self, claim: NodeClaim) -> str | None:
+        """Return `AMIDrift`, `SecurityGroupDrift`, `SubnetDrift` or None; see `CloudProvider`."""
+        instance = self.market.find(claim.provider_id) if claim.provider_id else None
+        if instance is None:
+            return None
+        try:
+            order = self._order_of(claim)
+        except NodeClassNotReadyError:
+            return None
+        return self._supply.drift_reason(order, instance)
+
+    async def interruptions(self) -> AsyncIterator[Interruption]:
+        """Yield the market's notices; see `CloudProvider`. An interrupted spot offering is believed short (INT-5)."""
+        async for notice in self.market.notices():
+            instance = self.market.find(notice.provider_id)
+            if instance is not None and notice.kind is InterruptionKind.SPOT_INTERRUPTION:
+                self.unavailable.mark([instance.offering])
+            yield notice
+
+    # --- launching ----------------------------------------------------------------------------------------------------
+
+    def _launch(self, claim: NodeClaim) -> MarketInstance:
+        token = claim.metadata.uid or claim.name
+        running = self.market.running(token)
+        if running is not None:
+            return running
+        order = self._order_of(claim)
+        plan = plan_launch(self._supply.types(order), claim.requirements, claim.requests)
+        if plan is None:
+            raise InsufficientCapacityError(
+                f"no instance type that claim {claim.name!r} allows has an offering left that holds its pods"
+            )
+        self._warn_of_fallback(claim, plan)
+        request = LaunchRequest(
+            token=token,
+            options=tuple(
+                OfferingKey(found.name, offering.zone, offering.capacity_type) for found, offering in plan.options
+            ),
+            blueprint=lambda key: self._supply.blueprint(order, claim, key),
+            tags=self._tags(claim, order),
+        )
+        result = self.market.launch(request)
+        self.unavailable.mark(result.refused)
+        if result.instance is None:
+            refused = ", ".join(str(key) for key in result.refused[:3])
+            more = f" and {len(result.refused) - 3} more" if len(result.refused) > 3 else ""
+            raise InsufficientCapacityError(
+                f"the cloud has no capacity for claim {claim.name!r}: {refused}{more}", offerings=result.refused
+            )
+        return result.instance
+
+    def _warn_of_fallback(self, claim: NodeClaim, plan: LaunchPlan) -> None:
+        types = {found.name for found, _ in plan.options}
+        if plan.fell_back and len(types) < FLEXIBLE_ENOUGH:
+            log.warning(
+                "falling back to on-demand with few instance types to choose from",
+                nodeclaim=claim.name,
+                instance_types=len(types),
+            )
+
+    def _tags(self, claim: NodeClaim, order: Order) -> dict[str, str]:
+        """Return the instance's tags: the fixed ones go before the user's, except `Name` (AWS-58)."""
+        identity = {key: claim.labels[key] for key in (labels.PROVISIONER, labels.NODEPOOL) if key in claim.labels}
+        return {
+            "Name": next((f"{key}/{value}" for key, value in identity.items()), claim.name),
+            **(order.node_class.tags if order.node_class else {}),
+            **identity,
+            f"kubernetes.io/cluster/{self._cluster_name}": "owned",
+            labels.MANAGED_BY: self._cluster_name,
+            CLAIM_TAG: claim.name,
+        }
+
+    def _order_of(self, claim: NodeClaim) -> Order:
+        pool = self._pool(claim.pool) if claim.pool else None
+        return self._order(pool, claim.node_class_ref)
+
+    def _order(self, pool: NodePool | None, reference: NodeClassRef | None) -> Order:
+        kubelet = pool.kubelet if pool else None
+        if not self._supply.needs_node_class:
+            return Order(kubelet=kubelet)
+        if reference is None:
+            inline = inline_node_class(pool) if pool else None
+            if inline is None:
+                raise NodeClassNotReadyError("no node class is named, and there is no inline provider")
+            return Order(inline, kubelet, is_inline=True)
+        try:
+            node_class = self._node_class(reference)
+        except ManifestError as error:
+            raise NodeClassNotReadyError(f"{reference.kind} {reference.name!r} is not valid: {error}") from error
+        if node_class is None:
+            raise NodeClassNotReadyError(f"{reference.kind} {reference.name!r} is not there; create it")
+        return Order(node_class, kubelet)
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def _find(self, provider_id: ProviderID) -> MarketInstance:
+        found = self.market.find(provider_id)
+        if found is None or found.state(self._clock.now()) is InstanceState.GONE:
+            raise InstanceNotFoundError(f"instance {provider_id} is not there")
+        return found
+
+    def _seen(self, one: MarketInstance) -> Instance:
+        return Instance(
+            provider_id=one.provider_id,
+            instance_type=one.offering.instance_type,
+            zone=one.offering.zone,
+            capacity_type=one.offering.capacity_type,
+            created_at=one.launched_at,
+            image_id=one.blueprint.image_id,
+            labels=one.blueprint.labels,
+            capacity=one.boot.capacity,
+            allocatable=one.boot.allocatable,
+            claim_name=one.tags.get(CLAIM_TAG),
+            claim_uid=one.token,
+            price=self.market.price(one.offering),
+            is_terminating=one.state(self._clock.now()) is InstanceState.TERMINATING,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _call(self, operation: str) -> AsyncIterator[None]:
+        """Let the faults that are due happen to one call."""
+        faults = {fault.kind: fault for fault in self.market.take_faults(operation)}
+        if FaultKind.SLOW in faults:
+            await self._clock.sleep(faults[FaultKind.SLOW].seconds)
+        for kind in (FaultKind.THROTTLE, FaultKind.UNAUTHORIZED, FaultKind.ERROR):
+            if kind in faults:
+                raise _error(operation, faults[kind])
+        yield
+        if FaultKind.LOST_REPLY in faults:
+            raise _error(operation, faults[FaultKind.LOST_REPLY])
+
+
+def _error(operation: str, fault: Fault) -> CloudError:
+    what = f"simulated fault: {operation} answered {fault.code}"
+    match fault.kind:
+        case FaultKind.THROTTLE:
+            return ThrottledError(f"simulated fault: too many calls of {operation}", retry_after_s=fault.seconds)
+        case FaultKind.UNAUTHORIZED:
+            return UnauthorizedError(f"simulated fault: not authorized to {operation}")
+        case _:
+            return LaunchError(fault.code, what) if operation == "create" else CloudError(what)
