@@ -17,7 +17,20 @@ from karpenter.app.errors import SettingsError
 from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.model.durations import format_go_duration, parse_go_duration
 from karpenter.provisioning.batcher import BatchWindow
+from karpenter.runtime.logs import Level
 from karpenter.scheduling.policy import Policy, PreferencePolicy
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """How the controller's process behaves (`run`)."""
+
+    log_level: Level = "info"
+    metrics_port: int = 8080
+    health_probe_port: int = 8081
+    kube_client_qps: int = 200
+    """Requests per second to the API server, on average."""
+    kube_client_burst: int = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +40,7 @@ class Settings:
     batch: BatchWindow = dataclasses.field(default_factory=BatchWindow)
     policy: Policy = dataclasses.field(default_factory=Policy)
     aws: AwsSettings = DEFAULT_SETTINGS
+    process: ProcessSettings = dataclasses.field(default_factory=ProcessSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +58,9 @@ class Setting:
     """One row of the table."""
 
     key: str
-    """`part.name`, as `--set` takes it."""
+    """As `--set` takes it; what is before the dot groups the table."""
     field: str
-    """The attribute of the part that holds the value."""
+    """The attribute that holds the value, in the part."""
     form: Form
     meaning: str
     variable: str = ""
@@ -55,7 +69,11 @@ class Setting:
     @property
     def part(self) -> str:
         """The attribute of `Settings` it belongs to."""
-        return self.key.partition(".")[0]
+        group = self.key.partition(".")[0]
+        return group if group in _PARTS else "process"
+
+
+_PARTS: Final = frozenset(each.name for each in dataclasses.fields(Settings))
 
 
 def _duration(text: str) -> float:
@@ -87,6 +105,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    number = _count(text)
+    if number > 65535:
+        raise ValueError(f"{text!r} is not a port")
+    return number
+
+
 def _switch(text: str) -> bool:
     if text not in {"on", "off", "true", "false"}:
         raise ValueError(f"{text!r} is neither on nor off")
@@ -106,6 +131,7 @@ DURATION: Final = Form("duration", _duration, format_go_duration)
 AMOUNT: Final = Form("number", _amount, lambda value: f"{value:g}")
 POSITIVE: Final = Form("number from 1", _positive, str)
 COUNT: Final = Form("number from 0", _count, str)
+PORT: Final = Form("port", _port, str)
 SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else "off")
 
 SETTINGS: Final[tuple[Setting, ...]] = (
@@ -176,6 +202,41 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Whether network interfaces limit the pods of a node; otherwise 110 fit.",
         variable="AWS_ENI_LIMITED_POD_DENSITY",
     ),
+    Setting(
+        "log.level",
+        "log_level",
+        _choice(*get_args(Level)),
+        "What is logged.",
+        variable="LOG_LEVEL",
+    ),
+    Setting(
+        "metrics.port",
+        "metrics_port",
+        PORT,
+        "Where `run` serves `/metrics` and the status page.",
+        variable="METRICS_PORT",
+    ),
+    Setting(
+        "health.port",
+        "health_probe_port",
+        PORT,
+        "Where `run` serves `/healthz` and `/readyz`.",
+        variable="HEALTH_PROBE_PORT",
+    ),
+    Setting(
+        "kube.qps",
+        "kube_client_qps",
+        POSITIVE,
+        "Requests per second that `run` sends to the API server, on average.",
+        variable="KUBE_CLIENT_QPS",
+    ),
+    Setting(
+        "kube.burst",
+        "kube_client_burst",
+        POSITIVE,
+        "Requests that `run` may send at once.",
+        variable="KUBE_CLIENT_BURST",
+    ),
 )
 
 
@@ -220,24 +281,23 @@ def _with(settings: Settings, setting: Setting, *, origin: str, text: str) -> Se
     return dataclasses.replace(settings, **{setting.part: part})
 
 
+def value_of(settings: Settings, setting: Setting) -> object:
+    """Return what a setting is set to."""
+    value: object = getattr(getattr(settings, setting.part), setting.field)
+    return value
+
+
 def shown(settings: Settings, part: str) -> dict[str, object]:
     """Return one part's values by their name in the table, durations in seconds: what `simulate` prints as `policy`."""
-    return {
-        setting.key.partition(".")[2]: getattr(getattr(settings, part), setting.field)
-        for setting in SETTINGS
-        if setting.part == part
-    }
+    return {setting.key.partition(".")[2]: value_of(settings, setting) for setting in SETTINGS if setting.part == part}
 
 
 def table(settings: Iterable[Setting] = SETTINGS) -> str:
     """Return the settings as a Markdown table, for `docs/settings.md`."""
+    defaults = Settings()
     rows = [
         f"| `{setting.key}` | {f'`{setting.variable}`' if setting.variable else '–'} | {setting.form.name} "
-        f"| `{_default(setting)}` | {setting.meaning} |"
+        f"| `{setting.form.show(value_of(defaults, setting))}` | {setting.meaning} |"
         for setting in settings
     ]
     return "\n".join(["| setting | variable | value | default | meaning |", "| --- | --- | --- | --- | --- |", *rows])
-
-
-def _default(setting: Setting) -> str:
-    return setting.form.show(getattr(getattr(Settings(), setting.part), setting.field))

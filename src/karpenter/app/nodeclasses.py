@@ -1,0 +1,57 @@
+"""The node classes of the cluster, as a cloud in this process looks them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.aws.nodeclasses import decode_node_class
+from karpenter.model.nodepool import NodeClassRef
+from karpenter.model.units import ObjectKey
+from karpenter.runtime import kube
+from karpenter.runtime.clock import Clock
+from karpenter.runtime.controller import run_all
+from karpenter.runtime.informer import Informer
+from karpenter.runtime.kube import KubeClient, RawObject, WatchEvent
+from karpenter.runtime.metrics import Metrics
+
+_KINDS: Final = (kube.AWS_NODE_TEMPLATES, kube.EC2_NODE_CLASSES)
+
+
+class NodeClasses:
+    """Watches AWSNodeTemplates and EC2NodeClasses and decodes them when they are asked for."""
+
+    def __init__(self, client: KubeClient, *, clock: Clock, metrics: Metrics) -> None:
+        self._informers = {each.kind: Informer(client, each, clock=clock, metrics=metrics) for each in _KINDS}
+        self._decoded: dict[tuple[str, str], tuple[RawObject, AwsNodeClass]] = {}
+
+    def find(self, reference: NodeClassRef) -> AwsNodeClass | None:
+        """Return a node class; None when it does not exist. Raises ManifestError when it is not valid."""
+        informer = self._informers.get(reference.kind)
+        raw = informer.get(ObjectKey("", reference.name)) if informer else None
+        if raw is None:
+            return None
+        key = (reference.kind, reference.name)
+        known = self._decoded.get(key)
+        if known is None or known[0] is not raw:
+            known = self._decoded[key] = (raw, decode_node_class(raw))
+        return known[1]
+
+    def on_change(self, call: Callable[[], None]) -> None:
+        """Call whenever a node class appears, changes or goes."""
+
+        def changed(_: WatchEvent[RawObject]) -> None:
+            call()
+
+        for informer in self._informers.values():
+            informer.subscribe(changed)
+
+    async def wait_synced(self) -> None:
+        """Return once all node classes have been listed."""
+        for informer in self._informers.values():
+            await informer.wait_synced()
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        await run_all(*self._informers.values())
