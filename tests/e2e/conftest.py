@@ -6,13 +6,14 @@ one cluster, so a test cleans up what belongs to no namespace, and looks at noth
 
 import itertools
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from karpenter.runtime.kubehttp import HttpKubeClient
 from tests.e2e import build
-from tests.e2e.plane import ControlPlane
+from tests.e2e.plane import ControlPlane, connect
 
 HERE = Path(__file__).parent
 numbers = itertools.count(1)
@@ -54,3 +55,11 @@ def namespace(plane: ControlPlane) -> Iterator[str]:
     plane.await_namespace(name)
     yield name
     plane.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+async def kube(plane: ControlPlane) -> AsyncIterator[HttpKubeClient]:
+    """Our client, as an administrator. Tests that use it run in real time (`pytest.mark.real_time`)."""
+    client = connect(plane.kubeconfig())
+    yield client
+    await client.close()

@@ -18,12 +18,19 @@ from typing import Any, Self
 
 import yaml
 
+from karpenter.runtime.clock import WallClock
+from karpenter.runtime.kubehttp import HttpKubeClient, find_connection
 from tests.e2e import programs
 from tests.e2e.pki import ADMIN, USERS, User, write_pki
 from tests.e2e.processes import Program
 from tests.e2e.programs import LOOPBACK, Layout, free_ports, write_kubeconfig
 
 METRICS_API = Path(__file__).parent / "metrics-api.yaml"
+
+
+def connect(kubeconfig: Path) -> HttpKubeClient:
+    """Return our client, as quick as the server is."""
+    return HttpKubeClient(find_connection({}, kubeconfig=kubeconfig), clock=WallClock(), qps=10_000, burst=10_000)
 
 
 class ControlPlane:

@@ -122,6 +122,7 @@ def kube_apiserver(layout: Layout) -> list[str]:
         "--endpoint-reconciler-type=none",  # endpoints may not be on loopback
         "--service-cluster-ip-range=10.96.0.0/16",
         "--allow-privileged",
+        "--shutdown-watch-termination-grace-period=5s",  # else it would wait a minute for watches to end by themselves
         "--authorization-mode=Node,RBAC",
         f"--client-ca-file={pki.authority.certificate_file}",
         f"--token-auth-file={pki.tokens}",
