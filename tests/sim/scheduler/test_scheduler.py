@@ -154,7 +154,11 @@ async def test_a_volume_is_made_where_the_pod_goes_before_it_is_bound() -> None:
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": {"name": "data"},
-        "spec": {"storageClassName": "late"},
+        "spec": {
+            "storageClassName": "late",
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
     }
     late = {
         "apiVersion": "storage.k8s.io/v1",

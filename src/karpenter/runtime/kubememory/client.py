@@ -81,7 +81,7 @@ class MemoryKubeClient:
             ObjectKey(namespace, name),
             patch,
             patch_type=patch_type,
-            options=WriteOptions(subresource=subresource),
+            options=WriteOptions(subresource=subresource, field_manager=self._field_manager),
         )
         return self._decode(resource, written.record)
 

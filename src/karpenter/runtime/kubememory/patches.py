@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import json_merge_patch
 import jsonpatch
 import msgspec
 from jsonpointer import JsonPointerException
 
-from karpenter.runtime.kube import BadRequest, Invalid, PatchType, RawObject
+from karpenter.runtime.kube import BadRequest, Invalid, RawObject, UnsupportedMediaType
+from karpenter.runtime.kubememory.records import Json
+from karpenter.runtime.kubememory.schema.shapes import Schema
+from karpenter.runtime.kubememory.strategic import merge_strategically
 
 Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
-def apply_patch(tree: RawObject, patch: Patch, patch_type: PatchType) -> RawObject:
-    """Return the tree after a patch; the tree itself may be used up. Raises BadRequest or Invalid."""
-    own: Any = msgspec.json.decode(msgspec.json.encode(patch))
+def apply_patch(
+    tree: RawObject, patch: Patch, patch_type: Literal["json", "merge", "strategic"], *, schema: Schema | None
+) -> RawObject:
+    """Return the tree after a patch; the tree itself may be used up.
+
+    `schema` is what a strategic merge goes by; None for kinds that have no such thing, as custom ones.
+    Raises BadRequest, Invalid, UnsupportedMediaType.
+    """
+    own: Json = msgspec.json.decode(msgspec.json.encode(patch))
     if patch_type == "json":
         return _apply_json(tree, own)
     if not isinstance(own, dict):
         raise BadRequest(f"a {patch_type} patch must be an object")
-    merged: RawObject = json_merge_patch.merge(tree, own)
-    return merged
+    if patch_type == "merge":
+        merged: RawObject = json_merge_patch.merge(tree, own)
+        return merged
+    if schema is None:
+        raise UnsupportedMediaType(
+            "the body of the request was in an unknown format - accepted media types include: "
+            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+        )
+    return merge_strategically(tree, own, schema)
 
 
 def _apply_json(tree: RawObject, patch: object) -> RawObject:

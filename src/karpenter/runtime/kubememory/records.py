@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import msgspec
 
 from karpenter.model.units import ObjectKey
 from karpenter.runtime.kube import RawObject
 from karpenter.runtime.kubememory.resources import ApiResource
+
+Json: TypeAlias = Any
+"""A decoded JSON value of any kind."""
 
 _decode = msgspec.json.Decoder(dict).decode
 _encode = msgspec.json.Encoder().encode

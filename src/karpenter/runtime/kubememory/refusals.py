@@ -75,6 +75,10 @@ class Causes:
         """Note that a field may not be set or changed."""
         self._add("FieldValueForbidden", field, f"Forbidden: {detail}")
 
+    def not_found(self, field: str, value: object) -> None:
+        """Note a name that refers to nothing."""
+        self._add("FieldValueNotFound", field, f"Not found: {_shown(value)}")
+
     def too_long(self, field: str, longest: int) -> None:
         """Note a text with too many characters."""
         self._add("FieldValueTooLong", field, f"Too long: may not be more than {longest} bytes")

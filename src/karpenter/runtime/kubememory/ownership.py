@@ -1,0 +1,190 @@
+"""Who manages which fields: `metadata.managedFields`, and server-side apply on top of it.
+
+Objects that nobody applied and no named manager wrote carry no such list: what they have belongs to
+`before-first-apply` when someone applies. That is how the API servers began, and spares every Pod its bookkeeping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from karpenter.model.units import UnixSeconds, to_rfc3339
+from karpenter.runtime.kube import Conflict, RawObject
+from karpenter.runtime.kubememory.fieldsets import (
+    Path,
+    from_fields_v1,
+    item_step,
+    leaves,
+    shown,
+    to_fields_v1,
+    value_step,
+)
+from karpenter.runtime.kubememory.records import Json, copy_tree
+from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema
+
+_UNKNOWN: Final = "before-first-apply"
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """One entry of the list: a program, how it writes, in which version, and to which subresource."""
+
+    name: str
+    operation: Literal["Apply", "Update"]
+    api_version: str
+    subresource: str = ""
+
+
+Owned = dict[Manager, frozenset[Path]]
+
+
+def merge_applied(
+    live: RawObject, applied: RawObject, schema: Schema, *, manager: Manager, force: bool, now: UnixSeconds
+) -> RawObject:
+    """Return the live object after a manager applied its whole opinion.
+
+    What it named before and names no more goes, unless another manager has it too. Raises Conflict when the apply would
+    change what another manager has, unless `force` takes it over.
+    """
+    owned = _owned(live)
+    before = leaves(live, schema)
+    if not owned:
+        owned = {Manager(_UNKNOWN, "Update", manager.api_version): frozenset(before)}
+    mine = frozenset(leaves(applied, schema))
+    merged: RawObject = _merge(copy_tree(live), applied, schema)
+    others = {one: paths for one, paths in owned.items() if one != manager}
+    elsewhere = frozenset[Path]().union(*others.values())
+    for path in sorted(owned.get(manager, frozenset()) - mine - elsewhere, reverse=True):
+        _remove(merged, path, schema)
+    after = leaves(merged, schema)
+    changed = _differences(before, after)
+    taken = {one: paths & changed & mine for one, paths in others.items()}
+    if not force and any(taken.values()):
+        raise _conflict(taken)
+    owned = {one: paths - taken[one] for one, paths in others.items()} | {manager: mine}
+    merged["metadata"]["managedFields"] = _written(owned, frozenset(after), old=live, now=now)
+    return merged
+
+
+def begin_applied(applied: RawObject, schema: Schema, *, manager: Manager, now: UnixSeconds) -> None:
+    """Write down that a manager created an object by applying it."""
+    mine = frozenset(leaves(applied, schema))
+    applied["metadata"]["managedFields"] = _written({manager: mine}, mine, old=None, now=now)
+
+
+def track_update(old: RawObject | None, new: RawObject, schema: Schema, *, manager: Manager, now: UnixSeconds) -> None:
+    """Write down what a manager changed by any other kind of write: what it changed is its own from now on."""
+    if old is not None and "managedFields" not in old["metadata"]:
+        new["metadata"].pop("managedFields", None)
+        return
+    if old is not None and new["metadata"].get("managedFields") == []:
+        del new["metadata"]["managedFields"]  # the documented way to forget all owners
+        return
+    before = leaves(old, schema) if old is not None else {}
+    after = leaves(new, schema)
+    changed = _differences(before, after)
+    owned = {one: paths - changed if one != manager else paths for one, paths in _owned(old or {}).items()}
+    owned[manager] = owned.get(manager, frozenset()) | changed
+    new["metadata"]["managedFields"] = _written(owned, frozenset(after), old=old, now=now)
+
+
+def _owned(tree: RawObject) -> Owned:
+    return {
+        Manager(
+            entry.get("manager", ""), entry["operation"], entry.get("apiVersion", ""), entry.get("subresource", "")
+        ): from_fields_v1(entry.get("fieldsV1", {}))
+        for entry in tree.get("metadata", {}).get("managedFields") or ()
+    }
+
+
+def _written(
+    owned: Owned, existing: frozenset[Path], *, old: RawObject | None, now: UnixSeconds
+) -> list[dict[str, Any]]:
+    times = {
+        (one, paths): entry.get("time")
+        for (one, paths), entry in zip(
+            _owned(old or {}).items(), (old or {}).get("metadata", {}).get("managedFields") or (), strict=True
+        )
+    }
+    entries = []
+    for manager, paths in owned.items():
+        kept = paths & existing
+        if not kept:
+            continue
+        entry = {
+            "manager": manager.name,
+            "operation": manager.operation,
+            "apiVersion": manager.api_version,
+            "time": times.get((manager, kept)) or to_rfc3339(now),
+            "fieldsType": "FieldsV1",
+            "fieldsV1": to_fields_v1(kept),
+        }
+        entries.append(entry | ({"subresource": manager.subresource} if manager.subresource else {}))
+    return entries
+
+
+def _differences(before: Mapping[Path, object], after: Mapping[Path, object]) -> frozenset[Path]:
+    return frozenset(
+        path for path in before.keys() | after.keys() if before.get(path, _MISSING) != after.get(path, _MISSING)
+    )
+
+
+def _merge(live: Json, applied: Json, schema: Schema) -> Json:
+    if isinstance(applied, dict) and isinstance(live, dict) and not schema.is_atomic:
+        for name, value in applied.items():
+            live[name] = _merge(live.get(name), value, schema.child(name) or ANYTHING)
+        return live
+    if isinstance(applied, list) and isinstance(live, list) and schema.list_keys:
+        places = {item_step(item, schema): place for place, item in enumerate(live)}
+        for item in applied:
+            place = places.get(item_step(item, schema))
+            if place is None:
+                live.append(item)
+            else:
+                live[place] = _merge(live[place], item, schema.items or ANYTHING)
+        return live
+    if isinstance(applied, list) and isinstance(live, list) and schema.is_set:
+        return live + [value for value in applied if value not in live]
+    return applied
+
+
+def _remove(tree: Json, path: Path, schema: Schema) -> None:
+    """Take a field out, and what is empty without it."""
+    step, rest = path[0], path[1:]
+    if isinstance(tree, dict) and step.startswith("f:"):
+        name = step[2:]
+        if rest and name in tree:
+            _remove(tree[name], rest, schema.child(name) or ANYTHING)
+        if name in tree and (not rest or tree[name] in ({}, [])):
+            del tree[name]
+    elif isinstance(tree, list):
+        step_of = (lambda item: item_step(item, schema)) if schema.list_keys else value_step
+        for place, item in enumerate(tree):
+            if step_of(item) == step:
+                if rest:
+                    _remove(item, rest, schema.items or ANYTHING)
+                else:
+                    del tree[place]
+                return
+
+
+def _conflict(taken: Mapping[Manager, Iterable[Path]]) -> Conflict:
+    causes, parts = [], []
+    for manager, paths in taken.items():
+        fields = [shown(path) for path in sorted(paths)]
+        if not fields:
+            continue
+        who = f'"{manager.name}"' + (f" with subresource {manager.subresource!r}" if manager.subresource else "")
+        who += f" using {manager.api_version}"
+        causes += [
+            {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field} for field in fields
+        ]
+        listed = f" {fields[0]}" if len(fields) == 1 else "".join(f"\n- {field}" for field in fields)
+        parts.append(f"conflict{'s' if len(fields) > 1 else ''} with {who}:{listed}")
+    count = len(causes)
+    return Conflict(
+        f"Apply failed with {count} conflict{'s' if count > 1 else ''}: " + "\n".join(parts), details={"causes": causes}
+    )

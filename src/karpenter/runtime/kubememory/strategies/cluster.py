@@ -1,0 +1,199 @@
+"""What a cluster is made of beside workloads: nodes, namespaces, storage, services, budgets, priorities."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any, Final
+
+from karpenter.runtime.kube import RawObject
+from karpenter.runtime.kubememory.metadata import check_label, check_qualified_name
+from karpenter.runtime.kubememory.records import Json
+from karpenter.runtime.kubememory.refusals import Causes
+from karpenter.runtime.kubememory.strategies.strategy import Strategy
+
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_HIGHEST_USER_PRIORITY: Final = 1_000_000_000
+_PERCENT: Final = re.compile(r"[0-9]+%")
+_SERVICE_NETWORK: Final = (10, 96)
+_FIRST_NODE_PORT, _NODE_PORTS = 30000, 2768
+
+
+def _check_node(node: RawObject, causes: Causes) -> None:
+    seen: list[tuple[str, str]] = []
+    for index, taint in enumerate(node.get("spec", {}).get("taints") or ()):
+        path, key, effect = f"spec.taints[{index}]", taint.get("key", ""), taint.get("effect", "")
+        check_label(f"{path}.value", "value", taint.get("value", ""), causes=causes)
+        check_qualified_name(f"{path}.key", key, causes)
+        if not effect:
+            causes.required(f"{path}.effect")
+        elif effect not in _EFFECTS:
+            causes.unsupported(f"{path}.effect", effect, _EFFECTS)
+        if (key, effect) in seen:
+            causes.duplicate(path, taint)
+        seen.append((key, effect))
+
+
+def _check_node_update(old: RawObject, new: RawObject, causes: Causes) -> None:
+    before, after = old.get("spec", {}).get("providerID"), new.get("spec", {}).get("providerID")
+    if before and before != after:
+        causes.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid')
+
+
+def _default_namespace(namespace: RawObject) -> None:
+    namespace.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+    if name := namespace["metadata"].get("name"):
+        labels = namespace["metadata"].setdefault("labels", {})
+        labels.setdefault("kubernetes.io/metadata.name", name)
+
+
+def _default_service(service: RawObject) -> None:
+    spec = service.setdefault("spec", {})
+    spec.setdefault("type", "ClusterIP")
+    spec.setdefault("sessionAffinity", "None")
+    if spec["type"] == "ExternalName":
+        return
+    spec.setdefault("internalTrafficPolicy", "Cluster")
+    spec.setdefault("ipFamilies", ["IPv4"])
+    spec.setdefault("ipFamilyPolicy", "SingleStack")
+    if spec["type"] != "ClusterIP":
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    number = _number_of(service)
+    address = f"{_SERVICE_NETWORK[0]}.{_SERVICE_NETWORK[1] + (number >> 16) % 16}.{(number >> 8) % 256}.{number % 256}"
+    spec.setdefault("clusterIP", address)
+    spec.setdefault("clusterIPs", [spec["clusterIP"]])
+    for index, port in enumerate(spec.get("ports") or ()):
+        port.setdefault("protocol", "TCP")
+        port.setdefault("targetPort", port.get("port"))
+        if spec["type"] != "ClusterIP":
+            port.setdefault("nodePort", _FIRST_NODE_PORT + (number + index) % _NODE_PORTS)
+
+
+def _number_of(service: RawObject) -> int:
+    """Return the revision at which a service was created, which its uid ends with: so addresses are not given twice."""
+    uid = service["metadata"].get("uid", "")
+    return int(uid[-8:], 16) if re.fullmatch(r"[0-9a-f-]{36}", uid) else 0
+
+
+def _check_service(service: RawObject, causes: Causes) -> None:
+    spec = service["spec"]
+    ports = spec.get("ports") or ()
+    if not ports and spec["type"] != "ExternalName" and spec.get("clusterIP") != "None":
+        causes.required("spec.ports")
+    for index, port in enumerate(ports):
+        if not 0 < (port.get("port") or 0) < 65536:
+            causes.invalid(f"spec.ports[{index}].port", port.get("port"), "must be between 1 and 65535, inclusive")
+        if len(ports) > 1 and not port.get("name"):
+            causes.required(f"spec.ports[{index}].name")
+
+
+def _check_budget(budget: RawObject, causes: Causes) -> None:
+    spec = budget.get("spec", {})
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        causes.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
+    for name in ("minAvailable", "maxUnavailable"):
+        _check_share(spec.get(name), f"spec.{name}", causes)
+
+
+def _check_share(value: Json, path: str, causes: Causes) -> None:
+    if isinstance(value, str):
+        if not _PERCENT.fullmatch(value):
+            causes.invalid(
+                path, value, "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%')"
+            )
+        elif int(value[:-1]) > 100:
+            causes.invalid(path, value, "must not be greater than 100%")
+    elif isinstance(value, int) and value < 0:
+        causes.invalid(path, value, "must be greater than or equal to 0")
+
+
+def _begin_budget(budget: RawObject) -> None:
+    budget["status"] = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
+
+
+def _default_claim(claim: RawObject) -> None:
+    claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+
+
+def _check_claim(claim: RawObject, causes: Causes) -> None:
+    spec = claim["spec"]
+    if not spec.get("accessModes"):
+        causes.required("spec.accessModes", "at least 1 access mode is required")
+    for mode in spec.get("accessModes") or ():
+        if mode not in _ACCESS_MODES:
+            causes.unsupported("spec.accessModes", mode, _ACCESS_MODES)
+    if "storage" not in ((spec.get("resources") or {}).get("requests") or {}):
+        causes.required("spec.resources[storage]")
+
+
+def _default_volume(volume: RawObject) -> None:
+    spec = volume.setdefault("spec", {})
+    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+    spec.setdefault("volumeMode", "Filesystem")
+
+
+def _default_storage_class(storage_class: RawObject) -> None:
+    storage_class.setdefault("reclaimPolicy", "Delete")
+    storage_class.setdefault("volumeBindingMode", "Immediate")
+
+
+def _check_storage_class(storage_class: RawObject, causes: Causes) -> None:
+    if not storage_class.get("provisioner"):
+        causes.required("provisioner")
+
+
+def _check_storage_class_update(old: RawObject, new: RawObject, causes: Causes) -> None:
+    for field in ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"):
+        if old.get(field) != new.get(field):
+            causes.forbidden(field, f"updates to {field} are forbidden.")
+
+
+def _default_priority(priority: RawObject) -> None:
+    priority.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    priority.setdefault("value", 0)
+
+
+def _check_priority(priority: RawObject, causes: Causes) -> None:
+    if priority["value"] > _HIGHEST_USER_PRIORITY and not priority["metadata"].get("name", "").startswith("system-"):
+        causes.forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}")
+
+
+def _check_priority_update(old: RawObject, new: RawObject, causes: Causes) -> None:
+    if old.get("value") != new.get("value"):
+        causes.forbidden("value", "may not be changed in an update.")
+
+
+def _default_secret(secret: RawObject) -> None:
+    secret.setdefault("type", "Opaque")
+    plain: dict[str, Any] = secret.pop("stringData", None) or {}
+    if plain:
+        data = secret.setdefault("data", {})
+        data.update({name: base64.b64encode(str(text).encode()).decode() for name, text in plain.items()})
+
+
+def _check_event(event: RawObject, causes: Causes) -> None:
+    about = (event.get("involvedObject") or {}).get("namespace", "")
+    namespace = event["metadata"].get("namespace", "")
+    if about != namespace and not (not about and namespace == "default"):
+        causes.invalid("involvedObject.namespace", about, "does not match event.namespace")
+
+
+NODE: Final = Strategy(check=_check_node, check_update=_check_node_update, brings_status=True)
+NAMESPACE: Final = Strategy(
+    default=_default_namespace, begin=lambda namespace: namespace.update(status={"phase": "Active"})
+)
+SERVICE: Final = Strategy(
+    default=_default_service, begin=lambda service: service.update(status={"loadBalancer": {}}), check=_check_service
+)
+BUDGET: Final = Strategy(begin=_begin_budget, check=_check_budget)
+CLAIM: Final = Strategy(
+    default=_default_claim, begin=lambda claim: claim.update(status={"phase": "Pending"}), check=_check_claim
+)
+VOLUME: Final = Strategy(default=_default_volume, begin=lambda volume: volume.update(status={"phase": "Pending"}))
+STORAGE_CLASS: Final = Strategy(
+    default=_default_storage_class, check=_check_storage_class, check_update=_check_storage_class_update
+)
+PRIORITY_CLASS: Final = Strategy(default=_default_priority, check=_check_priority, check_update=_check_priority_update)
+SECRET: Final = Strategy(default=_default_secret)
+EVENT: Final = Strategy(check=_check_event)

@@ -1,0 +1,221 @@
+"""Workloads: what creates pods from a template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from karpenter.model.meta import LabelSelector
+from karpenter.runtime.kube import RawObject
+from karpenter.runtime.kubememory.records import Json
+from karpenter.runtime.kubememory.refusals import Causes
+from karpenter.runtime.kubememory.strategies.podrules import check_pod_spec
+from karpenter.runtime.kubememory.strategies.pods import default_pod_spec
+from karpenter.runtime.kubememory.strategies.strategy import Strategy
+
+_CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
+_JOB_NAME: Final = "batch.kubernetes.io/job-name"
+_STATEFUL_FREE: Final = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
+
+
+def _default_template(spec: dict[str, Any]) -> None:
+    template = spec.setdefault("template", {})
+    template.setdefault("metadata", {})
+    default_pod_spec(template.setdefault("spec", {}))
+
+
+def _default_rolling(strategy: dict[str, Any], **numbers: int | str) -> None:
+    strategy.setdefault("type", "RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        rolling = strategy.setdefault("rollingUpdate", {})
+        for name, value in numbers.items():
+            rolling.setdefault(name, value)
+
+
+def _default_deployment(deployment: RawObject) -> None:
+    spec = deployment.setdefault("spec", {})
+    spec.setdefault("replicas", 1)
+    spec.setdefault("revisionHistoryLimit", 10)
+    spec.setdefault("progressDeadlineSeconds", 600)
+    _default_rolling(spec.setdefault("strategy", {}), maxSurge="25%", maxUnavailable="25%")
+    _default_template(spec)
+
+
+def _default_replica_set(replica_set: RawObject) -> None:
+    spec = replica_set.setdefault("spec", {})
+    spec.setdefault("replicas", 1)
+    _default_template(spec)
+    _labels_of_template(replica_set)
+
+
+def _default_replication_controller(controller: RawObject) -> None:
+    _default_replica_set(controller)
+    spec = controller["spec"]
+    if not spec.get("selector"):
+        spec["selector"] = dict(spec["template"]["metadata"].get("labels") or {})
+
+
+def _labels_of_template(workload: RawObject) -> None:
+    if not workload["metadata"].get("labels"):
+        labels = workload["spec"]["template"]["metadata"].get("labels")
+        if labels:
+            workload["metadata"]["labels"] = dict(labels)
+
+
+def _default_stateful_set(stateful_set: RawObject) -> None:
+    spec = stateful_set.setdefault("spec", {})
+    spec.setdefault("replicas", 1)
+    spec.setdefault("revisionHistoryLimit", 10)
+    spec.setdefault("podManagementPolicy", "OrderedReady")
+    _default_rolling(spec.setdefault("updateStrategy", {}), partition=0)
+    retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+    retention.setdefault("whenDeleted", "Retain")
+    retention.setdefault("whenScaled", "Retain")
+    _default_template(spec)
+    for claim in spec.get("volumeClaimTemplates") or ():
+        claim.setdefault("apiVersion", "v1")
+        claim.setdefault("kind", "PersistentVolumeClaim")
+        claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+        claim.setdefault("status", {"phase": "Pending"})
+
+
+def _default_daemon_set(daemon_set: RawObject) -> None:
+    spec = daemon_set.setdefault("spec", {})
+    spec.setdefault("revisionHistoryLimit", 10)
+    _default_rolling(spec.setdefault("updateStrategy", {}), maxSurge=0, maxUnavailable=1)
+    _default_template(spec)
+
+
+def _default_job(job: RawObject) -> None:
+    spec = job.setdefault("spec", {})
+    default_job_spec(spec)
+    if not spec.get("manualSelector"):
+        _own_selector(job)
+
+
+def default_job_spec(spec: dict[str, Any]) -> None:
+    """Fill in a job's spec, in a Job or in a CronJob's template."""
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = spec["parallelism"] = 1
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("backoffLimit", 6)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    spec.setdefault("podReplacementPolicy", "TerminatingOrFailed")
+    _default_template(spec)
+
+
+def _own_selector(job: RawObject) -> None:
+    """Select the job's pods by its uid, which no other job can have."""
+    uid, name, spec = job["metadata"].get("uid", ""), job["metadata"].get("name", ""), job["spec"]
+    labels = spec["template"]["metadata"].setdefault("labels", {})
+    for key, value in ((_CONTROLLER_UID, uid), ("controller-uid", uid), (_JOB_NAME, name), ("job-name", name)):
+        labels.setdefault(key, value)
+    spec.setdefault("selector", {"matchLabels": {_CONTROLLER_UID: uid}})
+
+
+def _default_cron_job(cron_job: RawObject) -> None:
+    spec = cron_job.setdefault("spec", {})
+    spec.setdefault("concurrencyPolicy", "Allow")
+    spec.setdefault("suspend", False)
+    spec.setdefault("successfulJobsHistoryLimit", 3)
+    spec.setdefault("failedJobsHistoryLimit", 1)
+    default_job_spec(spec.setdefault("jobTemplate", {}).setdefault("spec", {}))
+
+
+def _check_workload(workload: RawObject, causes: Causes) -> None:
+    spec = workload["spec"]
+    replicas = spec.get("replicas", 0)
+    if replicas < 0:
+        causes.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+    _check_selector(workload, causes)
+    check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes=causes, restart_policies=("Always",))
+
+
+def _check_selector(workload: RawObject, causes: Causes) -> None:
+    spec = workload["spec"]
+    selector, labels = spec.get("selector"), spec["template"]["metadata"].get("labels") or {}
+    if selector is None:
+        causes.required("spec.selector")
+    elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        causes.invalid("spec.selector", selector, f"empty selector is invalid for {workload['kind'].lower()}")
+    elif not msgspec.convert(selector, LabelSelector).matches(labels):
+        causes.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+
+
+def _check_replication_controller(controller: RawObject, causes: Causes) -> None:
+    spec = controller["spec"]
+    selector, labels = spec.get("selector") or {}, spec["template"]["metadata"].get("labels") or {}
+    if not selector:
+        causes.required("spec.selector")
+    elif any(labels.get(key) != value for key, value in selector.items()):
+        causes.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes=causes, restart_policies=("Always",))
+
+
+def _check_job_spec(spec: Json, path: str, causes: Causes) -> None:
+    for name in ("parallelism", "completions", "backoffLimit"):
+        if (spec.get(name) or 0) < 0:
+            causes.invalid(f"{path}.{name}", spec[name], "must be greater than or equal to 0")
+    template = spec["template"]["spec"]
+    # A Job's pods have an end: the default of all other pods does not fit, and the manifest has to say which it wants.
+    check_pod_spec(template, f"{path}.template.spec", causes=causes, restart_policies=("OnFailure", "Never"))
+
+
+def _check_cron_job(cron_job: RawObject, causes: Causes) -> None:
+    if not cron_job["spec"].get("schedule"):
+        causes.required("spec.schedule")
+    _check_job_spec(cron_job["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec", causes)
+
+
+def _keeps(*fields: str) -> Callable[[RawObject, RawObject, Causes], None]:
+    def check(old: RawObject, new: RawObject, causes: Causes) -> None:
+        for field in fields:
+            if old["spec"].get(field) != new["spec"].get(field):
+                causes.invalid(f"spec.{field}", new["spec"].get(field), "field is immutable")
+
+    return check
+
+
+def _check_stateful_set_update(old: RawObject, new: RawObject, causes: Causes) -> None:
+    before, after = (
+        {name: value for name, value in one["spec"].items() if name not in (*_STATEFUL_FREE, "revisionHistoryLimit")}
+        for one in (old, new)
+    )
+    if before != after:
+        names = ", ".join(f"'{name}'" for name in _STATEFUL_FREE[:-1])
+        causes.forbidden(
+            "spec", f"updates to statefulset spec for fields other than {names} and 'minReadySeconds' are forbidden"
+        )
+
+
+def _check_job_update(old: RawObject, new: RawObject, causes: Causes) -> None:
+    fields = ["completions", "selector", "completionMode"]
+    # A suspended job that never started may still be told where to run.
+    if not (old["spec"].get("suspend") and "startTime" not in old.get("status", {})):
+        fields.append("template")
+    _keeps(*fields)(old, new, causes)
+
+
+DEPLOYMENT: Final = Strategy(default=_default_deployment, check=_check_workload, check_update=_keeps("selector"))
+REPLICA_SET: Final = Strategy(default=_default_replica_set, check=_check_workload, check_update=_keeps("selector"))
+STATEFUL_SET: Final = Strategy(
+    default=_default_stateful_set, check=_check_workload, check_update=_check_stateful_set_update
+)
+DAEMON_SET: Final = Strategy(default=_default_daemon_set, check=_check_workload, check_update=_keeps("selector"))
+REPLICATION_CONTROLLER: Final = Strategy(default=_default_replication_controller, check=_check_replication_controller)
+JOB: Final = Strategy(
+    default=_default_job,
+    check=lambda job, causes: _check_job_spec(job["spec"], "spec", causes),
+    check_update=_check_job_update,
+)
+CRON_JOB: Final = Strategy(default=_default_cron_job, check=_check_cron_job)
