@@ -34,6 +34,11 @@ app.command(
     help="Say where pending pods would go and which nodes would be launched for them, offline.",
 )
 app.command(
+    "karpenter.app.run:run",
+    name="run",
+    help="Run the controllers against an API server, with a simulated cloud whose nodes join that cluster.",
+)
+app.command(
     "karpenter.app.crds:crds",
     name="crds",
     help="Print the CustomResourceDefinitions as YAML, for kubectl apply.",

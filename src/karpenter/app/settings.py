@@ -16,6 +16,7 @@ from typing import Any, Final, get_args
 from karpenter.app.errors import SettingsError
 from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.model.durations import format_go_duration, parse_go_duration
+from karpenter.model.syntax import dns_label_fault
 from karpenter.provisioning.batcher import BatchWindow
 from karpenter.runtime.logs import Level
 from karpenter.scheduling.policy import Policy, PreferencePolicy
@@ -31,6 +32,9 @@ class ProcessSettings:
     kube_client_qps: int = 200
     """Requests per second to the API server, on average."""
     kube_client_burst: int = 300
+    disable_leader_election: bool = False
+    leader_election_name: str = "karpenter-leader-election"
+    leader_election_namespace: str = "kube-system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _name(text: str) -> str:
+    fault = dns_label_fault(text)
+    if fault is not None:
+        raise ValueError(fault)
+    return text
+
+
 def _port(text: str) -> int:
     number = _count(text)
     if number > 65535:
@@ -131,6 +142,7 @@ DURATION: Final = Form("duration", _duration, format_go_duration)
 AMOUNT: Final = Form("number", _amount, lambda value: f"{value:g}")
 POSITIVE: Final = Form("number from 1", _positive, str)
 COUNT: Final = Form("number from 0", _count, str)
+NAME: Final = Form("name", _name, str)
 PORT: Final = Form("port", _port, str)
 SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else "off")
 
@@ -236,6 +248,27 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         POSITIVE,
         "Requests that `run` may send at once.",
         variable="KUBE_CLIENT_BURST",
+    ),
+    Setting(
+        "leaderElection.disable",
+        "disable_leader_election",
+        SWITCH,
+        "Whether `run` works without holding the lease; then nothing keeps two processes from working at once.",
+        variable="DISABLE_LEADER_ELECTION",
+    ),
+    Setting(
+        "leaderElection.name",
+        "leader_election_name",
+        NAME,
+        "The lease that the working process of several holds.",
+        variable="LEADER_ELECTION_NAME",
+    ),
+    Setting(
+        "leaderElection.namespace",
+        "leader_election_namespace",
+        NAME,
+        "Where that lease is.",
+        variable="LEADER_ELECTION_NAMESPACE",
     ),
 )
 

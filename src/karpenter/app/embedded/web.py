@@ -28,15 +28,20 @@ class StatusServer:
         app.router.add_get("/metrics", self._answer_metrics)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
 
-    async def start(self, port: int) -> int:
-        """Listen and return the port; 0 takes any free one. Raises SettingsError when the port is taken."""
-        await self._runner.setup()
+    async def start(self, port: int, *, flag: str = "--port") -> int:
+        """Listen, on one port more when called again, and return the port; 0 takes any free one.
+
+        Raises:
+            SettingsError: the port cannot be had; names the `flag` that asked for it.
+        """
+        if self._runner.server is None:
+            await self._runner.setup()
         try:
             await web.TCPSite(self._runner, HOST, port).start()
         except OSError as error:
             await self._runner.cleanup()
-            raise _port_error(port, error) from error
-        bound: int = self._runner.addresses[0][1]
+            raise _port_error(f"{flag} {port}", error) from error
+        bound: int = self._runner.addresses[-1][1]
         return bound
 
     async def stop(self) -> None:
@@ -58,9 +63,9 @@ class StatusServer:
         return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _port_error(port: int, error: OSError) -> SettingsError:
+def _port_error(asked: str, error: OSError) -> SettingsError:
     why = {
         errno.EADDRINUSE: "is taken",
         errno.EACCES: "may not be used without further rights",
     }.get(error.errno or 0, f"cannot be used ({error.strerror or error})")
-    return SettingsError(f"--port {port}: the port {why}, choose another one, or 0 for any that is free")
+    return SettingsError(f"{asked}: the port {why}, choose another one, or 0 for any that is free")

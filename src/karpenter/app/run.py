@@ -1,0 +1,143 @@
+"""`karpenter run`: the controllers against an API server."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from karpenter import __version__
+from karpenter.app.assembly import Assembly, CloudSettings
+from karpenter.app.embedded.page import status_page
+from karpenter.app.embedded.web import StatusServer
+from karpenter.app.errors import BadInputError, SettingsError
+from karpenter.app.process import run_process
+from karpenter.app.settings import Settings, read_settings
+from karpenter.model.catalog import load_catalog
+from karpenter.runtime import kube, logs
+from karpenter.runtime.clock import Clock, WallClock
+from karpenter.runtime.controller import run_all
+from karpenter.runtime.kube import KubeClient, NotFound
+from karpenter.runtime.kubehttp import HttpKubeClient, find_connection
+from karpenter.runtime.kubehttp.connection import ConnectionSettingsError
+from karpenter.runtime.lease import LeaderElection
+from karpenter.runtime.metrics import Metrics
+from karpenter.sim.informers import SharedInformers
+from karpenter.sim.kubelet import Kubelets, NodeRhythm, Pace
+from karpenter.sim.kubelet.frommarket import MarketMachines
+from karpenter.sim.market.state import MarketSettings
+from karpenter.sim.standins import Context, Recorders
+
+_NEEDED = (kube.PROVISIONERS, kube.NODE_POOLS, kube.NODE_CLAIMS, kube.AWS_NODE_TEMPLATES, kube.EC2_NODE_CLASSES)
+
+
+def run(
+    *,
+    cloud: Literal["simulated"] = "simulated",
+    kubeconfig: Path | None = None,
+    seed: int = 0,
+    cloud_speed: float = 10.0,
+    catalog: Path | None = None,
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=(), show_default=False)] = (),
+) -> None:
+    """Run the controllers against an API server, with a simulated cloud whose nodes join that cluster.
+
+    The cluster has to know our kinds: karpenter crds | kubectl apply -f -
+
+    Parameters
+    ----------
+    cloud
+        Where machines are launched.
+    kubeconfig
+        How to reach the API server; without it KUBECONFIG, the pod's service account or ~/.kube/config.
+    seed
+        Fixes boot delays, shortages and spot prices.
+    cloud_speed
+        How many times as fast as a real cloud machines boot and end.
+    catalog
+        Instance types from this file instead of those of AWS.
+    set_
+        A setting, KEY=VALUE; docs/settings.md lists them. May be given several times.
+    """
+    assert cloud == "simulated", "the parser knows no other"
+    settings = read_settings(set_, os.environ)
+    chosen = CloudSettings(
+        market=MarketSettings(seed=seed, speed=cloud_speed), catalog=None if catalog is None else load_catalog(catalog)
+    )
+    run_process(_run(settings, chosen, kubeconfig))
+
+
+async def _run(settings: Settings, cloud: CloudSettings, kubeconfig: Path | None) -> None:
+    clock = WallClock()
+    metrics = Metrics(clock)
+    process = settings.process
+    logs.configure(clock, sys.stdout, level=process.log_level)
+    try:
+        connection = find_connection(os.environ, kubeconfig=kubeconfig)
+    except ConnectionSettingsError as error:
+        raise SettingsError(str(error)) from error
+    client = HttpKubeClient(
+        connection, clock=clock, metrics=metrics, qps=process.kube_client_qps, burst=process.kube_client_burst
+    )
+    try:
+        await _check_kinds(client)
+        assembly = Assembly(client, clock=clock, metrics=metrics, settings=settings, cloud=cloud)
+        server = StatusServer(
+            page=lambda: status_page(assembly.operator.state.snapshot(clock.now()), version=__version__),
+            is_ready=lambda: assembly.is_ready,
+            metrics=metrics,
+        )
+        await server.start(process.metrics_port, flag="--set metrics.port")
+        await server.start(process.health_probe_port, flag="--set health.port")
+        try:
+            await _work(client, clock, assembly, metrics=metrics, settings=settings)
+        finally:
+            await server.stop()
+    finally:
+        await client.close()
+
+
+async def _check_kinds(client: KubeClient) -> None:
+    """Raise BadInputError when the cluster does not serve our kinds: every watch would fail for ever."""
+    for resource in _NEEDED:
+        try:
+            await client.list(resource)
+        except NotFound as error:
+            raise BadInputError(
+                f"the cluster does not know {resource.plural}.{resource.group}, "
+                "teach it with: karpenter crds | kubectl apply -f -"
+            ) from error
+
+
+async def _work(client: KubeClient, clock: Clock, assembly: Assembly, *, metrics: Metrics, settings: Settings) -> None:
+    """Run the controllers, and the kubelets of the simulated machines, while we lead."""
+    market = assembly.cloud.market
+    informers = SharedInformers(client, clock, metrics=metrics)
+    events = Recorders(client, clock, metrics)
+    kubelets = Kubelets(
+        Context(client, clock, informers, events, metrics),
+        MarketMachines(market, clock),
+        pace=Pace(speed=market.settings.speed, seed=market.settings.seed),
+        rhythm=NodeRhythm(),
+    )
+    process = settings.process
+
+    async def work() -> None:
+        await run_all(assembly, informers, events, kubelets)
+
+    if process.disable_leader_election:
+        await work()
+        return
+    election = LeaderElection(
+        client,
+        clock,
+        name=process.leader_election_name,
+        namespace=process.leader_election_namespace,
+        identity=f"{socket.gethostname()}_{os.getpid()}",
+        metrics=metrics,
+    )
+    await election.lead(work)
