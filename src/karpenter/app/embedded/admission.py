@@ -13,7 +13,7 @@ from karpenter.model.aws.nodeclasses import decode_node_class
 from karpenter.model.errors import ManifestError, ManifestWarning
 from karpenter.model.pools import Mode, decode_pool
 from karpenter.runtime.kube import RawObject
-from karpenter.runtime.kubememory.intake import Admission, Operation
+from karpenter.runtime.kubememory.admission import Admission, Operation
 from karpenter.runtime.kubememory.refusals import Cause, invalid
 from karpenter.runtime.kubememory.resources import ApiResource
 
