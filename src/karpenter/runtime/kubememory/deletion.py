@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from karpenter.model.units import UnixSeconds, from_rfc3339, to_rfc3339
 from karpenter.runtime.kube import Propagation, RawObject
-from karpenter.runtime.kubememory.refusals import conflict
+from karpenter.runtime.kubememory.refusals import conflict, forbidden
 from karpenter.runtime.kubememory.resources import ApiResource
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 _DEFAULT_GRACE_S: Final = 30
+_IMMORTAL_NAMESPACES: Final = ("default", "kube-public", "kube-system")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,12 @@ def request_deletion(resource: ApiResource, tree: RawObject, options: DeleteOpti
             if resource.key == ("", "namespaces"):
                 tree.setdefault("status", {})["phase"] = "Terminating"
     return remaining_s == 0 and not _is_held(tree)
+
+
+def check_deletable(resource: ApiResource, name: str) -> None:
+    """Raise Forbidden for the namespaces that a cluster cannot be without."""
+    if resource.key == ("", "namespaces") and name in _IMMORTAL_NAMESPACES:
+        raise forbidden(resource, name, "this namespace may not be deleted")
 
 
 def is_released(tree: RawObject) -> bool:

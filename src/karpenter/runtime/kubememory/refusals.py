@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from karpenter.runtime.kube import AlreadyExists, Conflict, Invalid, NotFound
+from karpenter.runtime.kube import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
 from karpenter.runtime.kubememory.resources import ApiResource
 
 
@@ -33,6 +33,11 @@ def conflict(resource: ApiResource, name: str, why: str = "") -> Conflict:
     return Conflict(
         f'Operation cannot be fulfilled on {resource.key} "{name}": {reason}', details=details(resource, name)
     )
+
+
+def forbidden(resource: ApiResource, name: str, why: str) -> Forbidden:
+    """A rule of the cluster, rather than of the kind, stands against it."""
+    return Forbidden(f'{resource.key} "{name}" is forbidden: {why}', details=details(resource, name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 from karpenter.model.units import ObjectKey, UnixSeconds
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.kube import BadRequest, Forbidden, NotFound, PatchType, RawObject
+from karpenter.runtime.kubememory.admission import Admission, Operation, usual_admission
 from karpenter.runtime.kubememory.bootstrap import bootstrap
 from karpenter.runtime.kubememory.builtin import BUILTIN
 from karpenter.runtime.kubememory.changes import check_same_object, confine
@@ -17,6 +18,7 @@ from karpenter.runtime.kubememory.custom import CLEANUP, DEFINITIONS, CustomKind
 from karpenter.runtime.kubememory.deletion import (
     PLAIN_DELETE,
     DeleteOptions,
+    check_deletable,
     check_preconditions,
     is_released,
     request_deletion,
@@ -41,10 +43,6 @@ from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema
 from karpenter.runtime.kubememory.selectors import EVERYTHING, Selection
 from karpenter.runtime.kubememory.storage import Storage
 from karpenter.runtime.kubememory.strategies import strategy_of
-
-Operation = Literal["CREATE", "UPDATE"]
-Admission: TypeAlias = Callable[[Operation, ApiResource, RawObject, RawObject | None], tuple[RawObject, Sequence[str]]]
-"""(operation, kind, new, old) → (the object to go on with, warnings). Raises Invalid with all causes at once."""
 
 _NAMESPACES: Final = ResourceKey("", "namespaces")
 _NAME_TRIES: Final = 8
@@ -98,7 +96,7 @@ class MemoryStore:
         self.registry = Registry(BUILTIN)
         """The kinds served now."""
         self._custom = CustomKinds(self.registry)
-        self.admission: list[Admission] = []
+        self.admission: list[Admission] = [usual_admission(self)]
         """Hooks that see, may change and may refuse objects on their way in; not called for subresources."""
         self._storage.restore(self._restored)
         bootstrap(self)
@@ -214,6 +212,7 @@ class MemoryStore:
 
     def delete(self, resource: ApiResource, key: ObjectKey, options: DeleteOptions = PLAIN_DELETE) -> Deleted:
         """Request the deletion of an object; finalizers and grace may keep it. Raises NotFound, Conflict."""
+        check_deletable(resource, key.name)
         old = self.get(resource, key)
         tree = old.decode()
         check_preconditions(resource, tree, options)
