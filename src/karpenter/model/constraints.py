@@ -28,6 +28,8 @@ class Rules:
     """Whether a label key, aliases rewritten, is not the user's to set or require."""
     effects: Collection[str] = EFFECTS
     has_min_values: bool = False
+    needs_enough_values: bool = True
+    """Whether a list must hold as many values as its `minValues` asks for."""
 
 
 def read_labels(reader: Reader, name: str, rules: Rules) -> dict[str, str]:
@@ -104,17 +106,18 @@ def _read_requirement(part: Reader, rules: Rules) -> Requirement | None:
     min_values = part.integer("minValues", minimum=1, maximum=50) if rules.has_min_values else None
     if len(part.errors) > before or operator is None:
         return None
-    if not part.check("values", _count_fault(operator, values, min_values)):
+    needed = min_values if rules.needs_enough_values else None
+    if not part.check("values", _count_fault(operator, values, needed)):
         return None
     return Requirement.of(key, operator, values, min_values=min_values)
 
 
-def _count_fault(operator: str, values: tuple[str, ...], min_values: int | None) -> str | None:
+def _count_fault(operator: str, values: tuple[str, ...], needed: int | None) -> str | None:
     """API-17: how many values an operator takes, and which; spec v1 §1.4.1: enough of them for `minValues`."""
     if operator == "In" and not values:
         return "operator In needs at least one value"
-    if operator == "In" and min_values is not None and len(set(values)) < min_values:
-        return f"{len(set(values))} values are too few for minValues {min_values}"
+    if operator == "In" and needed is not None and len(set(values)) < needed:
+        return f"{len(set(values))} values are too few for minValues {needed}"
     if operator in _ONE_NUMBER and not (len(values) == 1 and values[0].isascii() and values[0].isdecimal()):
         return f"operator {operator} needs exactly one value, a whole number of 0 or more, got {list(values)}"
     return None

@@ -54,10 +54,7 @@ class Reader:
 
     def has(self, name: str) -> bool:
         """Return whether the field is there and not null."""
-        return self._raw.get(name) is not None
-
-    def __bool__(self) -> bool:
-        return any(value is not None for value in self._raw.values())
+        return self.value(name) is not None
 
     def value(self, name: str) -> object:
         """Return a field as it is, of whatever type; None when it is absent."""

@@ -24,7 +24,14 @@ API_VERSION: Final = "karpenter.sh/v1"
 KIND: Final = "NodeClaim"
 
 # A claim carries what its pool said, and pools of both generations make claims; so nothing is refused here by its key.
-_RULES: Final = Rules(operators=OPERATORS, is_restricted=lambda _: False, effects=(*EFFECTS, ""), has_min_values=True)
+# Pods may have narrowed a list below the pool's `minValues`.
+_RULES: Final = Rules(
+    operators=OPERATORS,
+    is_restricted=lambda _: False,
+    effects=(*EFFECTS, ""),
+    has_min_values=True,
+    needs_enough_values=False,
+)
 
 
 def decode_nodeclaim(raw: object) -> NodeClaim:
