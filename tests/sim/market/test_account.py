@@ -1,5 +1,7 @@
 """Subnets and security groups of the simulated account, and how selectors find them (spec v1alpha5 AWS-60)."""
 
+import itertools
+
 import pytest
 
 from karpenter.sim.market.account import make_account
@@ -65,4 +67,4 @@ def test_many_zones_get_subnets_that_do_not_overlap() -> None:
     subnets = make_account("far", [f"zone-{number}" for number in range(40)]).subnets
     addresses = sorted((subnet.network.network_address, subnet.network.broadcast_address) for subnet in subnets)
     assert len({subnet.id for subnet in subnets}) == len(subnets) == 80
-    assert all(end < start for (_, end), (start, _) in zip(addresses, addresses[1:], strict=False))
+    assert all(end < start for (_, end), (start, _) in itertools.pairwise(addresses))

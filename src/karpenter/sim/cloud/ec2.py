@@ -21,6 +21,7 @@ from karpenter.sim.market.account import SecurityGroup, Subnet
 from karpenter.sim.market.images import ImageChoice, choose_images
 from karpenter.sim.market.instances import Blueprint, MarketInstance
 from karpenter.sim.market.market import Market
+from karpenter.sim.market.prices import Ec2Prices
 
 _REMEMBERED: Final = 32
 """For how many node classes and kubelet settings the computed types are kept."""
@@ -45,16 +46,22 @@ class Ec2Supply:
     needs_node_class: Final = True
 
     def __init__(
-        self, catalog: AwsCatalog, market: Market, unavailable: UnavailableOfferings, *, built: InstanceTypeCache
+        self,
+        catalog: AwsCatalog,
+        market: Market,
+        *,
+        prices: Ec2Prices,
+        unavailable: UnavailableOfferings,
+        built: InstanceTypeCache,
     ) -> None:
         self._catalog = catalog
         self._market = market
         self._unavailable = unavailable
         self._region = market.account.region
         self._records = catalog.in_region(self._region)
+        self._prices = prices
         self._built = built
         self._types: dict[tuple[object, ...], tuple[tuple[int, ...], tuple[InstanceType, ...]]] = {}
-        self._priced: dict[tuple[str, ...], tuple[int, dict[str, tuple[Offering, ...]]]] = {}
 
     def types(self, order: Order) -> tuple[InstanceType, ...]:
         """Return the types that have an image, in the zones of the class's subnets (AWS-2, AWS-11, AWS-61)."""
@@ -81,25 +88,10 @@ class Ec2Supply:
 
     def _offerings(self, zones: tuple[str, ...]) -> Mapping[str, tuple[Offering, ...]]:
         """Return every type's offerings in these zones, those refused lately marked unavailable (AWS-11)."""
-        step = self._market.price_step
-        known = self._priced.get(zones)
-        if known is None or known[0] != step:
-            known = (step, {record.name: self._price(record, zones) for record in self._records})
-            self._priced[zones] = known
+        offered = self._prices.offerings(zones, self._market.price_step)
         refused = self._unavailable.offerings()
-        if not refused:
-            return known[1]
-        concerned = {key.instance_type for key in refused} & known[1].keys()
-        return known[1] | {name: self._marked(name, known[1][name], refused) for name in concerned}
-
-    def _price(self, record: InstanceTypeRecord, zones: tuple[str, ...]) -> tuple[Offering, ...]:
-        offerings = []
-        for zone in record.zones(self._region):
-            if zone in zones:
-                for kind in record.usage_classes:
-                    price = self._market.price(OfferingKey(record.name, zone, kind))
-                    offerings.append(Offering(zone, kind, price or 0.0, available=price is not None))
-        return tuple(offerings)
+        concerned = {key.instance_type for key in refused} & offered.keys()
+        return {**offered, **{name: self._marked(name, offered[name], refused) for name in concerned}}
 
     @staticmethod
     def _marked(name: str, offerings: tuple[Offering, ...], refused: frozenset[OfferingKey]) -> tuple[Offering, ...]:

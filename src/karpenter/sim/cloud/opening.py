@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from karpenter.cloud.unavailable import UnavailableOfferings
@@ -19,7 +19,7 @@ from karpenter.sim.cloud.provider import FindNodeClass, FindPool, SimulatedCloud
 from karpenter.sim.cloud.supply import Supply
 from karpenter.sim.market.account import make_account
 from karpenter.sim.market.market import Market, OnChange
-from karpenter.sim.market.prices import CatalogPrices, Ec2Prices, Prices
+from karpenter.sim.market.prices import CatalogPrices, Ec2Prices
 from karpenter.sim.market.state import DEFAULT_MARKET, MarketSettings, MarketState, read_state
 
 REGION: Final = "us-west-2"
@@ -47,16 +47,18 @@ def open_cloud(
     """
     state = read_state(saved) if saved else MarketState(seed=settings.seed, started_at=clock.now())
     facts = load_aws_catalog()
-    prices: Prices = CatalogPrices(catalog) if catalog else _ec2_prices(REGION, state.seed)
-    zones = _zones(catalog) if catalog else facts.zones(REGION)
-    account = make_account(_region(catalog) if catalog else REGION, zones)
-    market = Market(account, prices, clock, settings=settings, state=state, on_change=on_change)
     unavailable = UnavailableOfferings(clock)
-    supply: Supply = (
-        CatalogSupply(catalog, market, unavailable, kubelet_version=f"v{facts.kubernetes}.0")
-        if catalog
-        else Ec2Supply(facts, market, unavailable, built=_instance_types(REGION, aws))
-    )
+    make_market = partial(Market, settings=settings, state=state, on_change=on_change)
+    if catalog is not None:
+        account = make_account(_region(catalog), _zones(catalog))
+        market = make_market(account, CatalogPrices(catalog), clock)
+        version = f"v{facts.kubernetes}.0"
+        supply: Supply = CatalogSupply(catalog, market, unavailable, kubelet_version=version)
+    else:
+        prices = _ec2_prices(REGION, state.seed)
+        market = make_market(make_account(REGION, facts.zones(REGION)), prices, clock)
+        built = _instance_types(REGION, aws)
+        supply = Ec2Supply(facts, market, prices=prices, unavailable=unavailable, built=built)
     return SimulatedCloud(
         market,
         supply,

@@ -8,6 +8,7 @@ hour, so nothing needs to be remembered and the future does not depend on who as
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Final, Protocol
 
@@ -15,6 +16,7 @@ from karpenter.cloud.unavailable import OfferingKey
 from karpenter.model import labels
 from karpenter.model.aws.catalog import AwsCatalog
 from karpenter.model.catalog import Catalog
+from karpenter.model.instancetype import Offering
 from karpenter.sim.market.dice import draw_from, source
 
 STEP_S: Final = 3600.0
@@ -43,7 +45,11 @@ class Ec2Prices:
         self._sold = {
             record.name: (frozenset(record.zones(region)), record.usage_classes) for record in catalog.in_region(region)
         }
+        self._region = region
         self._spot = lru_cache(maxsize=65536)(self._spot_price)
+        self.offerings = lru_cache(maxsize=16)(self._offerings)
+        """Every type's offerings in the given zones (a sorted tuple) in a step, by type name; all available but those
+        without a price (AWS-11)."""
         self._source = lru_cache(maxsize=65536)(partial(source, seed))
 
     def price(self, key: OfferingKey, step: int) -> float | None:
@@ -54,6 +60,18 @@ class Ec2Prices:
         if key.capacity_type == labels.SPOT:
             return self._spot(key.instance_type, key.zone, step)
         return self._catalog.on_demand.get(key.instance_type)
+
+    def _offerings(self, zones: tuple[str, ...], step: int) -> Mapping[str, tuple[Offering, ...]]:
+        offerings = {}
+        for record in self._catalog.in_region(self._region):
+            sold = [zone for zone in record.zones(self._region) if zone in zones]
+            keys = [OfferingKey(record.name, zone, kind) for zone in sold for kind in record.usage_classes]
+            priced = [(key, self.price(key, step)) for key in keys]
+            offerings[record.name] = tuple(
+                Offering(key.zone, key.capacity_type, price or 0.0, available=price is not None)
+                for key, price in priced
+            )
+        return offerings
 
     def _spot_price(self, instance_type: str, zone: str, step: int) -> float | None:
         on_demand = self._catalog.on_demand.get(instance_type)
