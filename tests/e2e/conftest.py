@@ -32,13 +32,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def plane(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
-    """The control plane. Without Go the tests that ask for it are skipped, in CI they fail."""
-    programs = build.folder()
-    if not programs.exists():
+def programs() -> Path:
+    """The folder of the control plane's programs. Without Go the tests that ask for it are skipped, in CI they fail."""
+    folder = build.folder()
+    if not folder.exists():
         if shutil.which("go") is None and not build.IN_CI:
             pytest.skip(build.NO_GO)
         pytest.fail("the control plane is not built: `make controlplane` builds it", pytrace=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def plane(
+    programs: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[ControlPlane]:
+    """The control plane that the tests share."""
     with ControlPlane.running(programs, tmp_path_factory.mktemp("plane") / "home") as running:
         failed_before = request.session.testsfailed
         yield running

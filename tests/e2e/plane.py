@@ -64,6 +64,18 @@ class ControlPlane:
         finally:
             plane.stop()
 
+    @classmethod
+    @contextmanager
+    def serving(cls, binaries: Path, home: Path) -> Iterator[Self]:
+        """Yield an API server with its store and nobody else: objects stay as they are written."""
+        plane = cls(binaries, home)
+        try:
+            plane.etcd.start()
+            plane.start_api_server()
+            yield plane
+        finally:
+            plane.stop()
+
     @property
     def url(self) -> str:
         """Where the API server listens: `https://127.0.0.1:port`."""

@@ -2,16 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from karpenter.model import core
 from karpenter.model.meta import find_condition
 from karpenter.model.units import ObjectKey
-from karpenter.runtime.kube import NODES, PODS, KubeClient
+from karpenter.runtime.identity import key_of
+from karpenter.runtime.kube import CONFIG_MAPS, NODES, PODS, KubeClient, Resource
 
+T = TypeVar("T")
 AT_ONCE = 32
 """Requests under way at a time: what the API server on two cores answers fastest."""
 DEADLINE_S = 120.0
@@ -50,23 +52,39 @@ def says_something(key: str, value: Any) -> bool:
 
 
 async def create_all(kube: KubeClient, manifests: Iterable[Mapping[str, Any]]) -> None:
-    """Create pods and nodes, many at a time."""
-    gate = asyncio.Semaphore(AT_ONCE)
+    """Create pods, nodes and config maps, many at a time."""
+    kinds = {resource.kind: resource for resource in (PODS, NODES, CONFIG_MAPS)}
 
     async def create(manifest: Mapping[str, Any]) -> None:
-        resource = {"Pod": PODS, "Node": NODES}[manifest["kind"]]
+        namespace = manifest["metadata"].get("namespace", "")
+        await kube.create(kinds[manifest["kind"]], manifest, namespace=namespace)
+
+    await many_at_a_time(create(manifest) for manifest in manifests)
+
+
+async def delete_all(kube: KubeClient, resource: Resource[T], objects: Iterable[T]) -> None:
+    """Delete objects of one kind without grace, many at a time.
+
+    The pods of a deleted node stay for a minute, until the pod garbage collector finds them.
+    """
+
+    async def delete(key: ObjectKey) -> None:
+        await kube.delete(resource, key.name, namespace=key.namespace, grace_period_s=0)
+
+    await many_at_a_time(delete(key_of(each)) for each in objects)
+
+
+async def many_at_a_time(calls: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Await all calls, `AT_ONCE` at a time."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def wait_for(call: Coroutine[Any, Any, None]) -> None:
         async with gate:
-            await kube.create(resource, manifest, namespace=manifest["metadata"].get("namespace", ""))
+            await call
 
     async with asyncio.TaskGroup() as tasks:
-        for manifest in manifests:
-            tasks.create_task(create(manifest))
-
-
-async def delete_nodes(kube: KubeClient, names: Iterable[str]) -> None:
-    """Delete nodes; the pods on them are deleted by the pod garbage collector, within a minute."""
-    for name in names:
-        await kube.delete(NODES, name)
+        for call in calls:
+            tasks.create_task(wait_for(call))
 
 
 async def until(condition: Callable[[], Awaitable[Any]], what: str, *, deadline_s: float = DEADLINE_S) -> Any:

@@ -15,22 +15,15 @@ from karpenter.runtime.kube import CONFIG_MAPS, NODES, PODS, Forbidden, Gone, Un
 from karpenter.runtime.kubehttp import HttpKubeClient
 from tests.e2e.pki import ADMIN, NOBODY
 from tests.e2e.plane import ControlPlane, connect
-from tests.e2e.pods import AT_ONCE, until
+from tests.e2e.pods import create_all, until
 from tests.e2e.programs import write_kubeconfig
 
 pytestmark = pytest.mark.real_time
 
 
 async def create_maps(kube: HttpKubeClient, namespace: str, names: list[str]) -> None:
-    gate = asyncio.Semaphore(AT_ONCE)
-
-    async def create(name: str) -> None:
-        async with gate:
-            await kube.create(CONFIG_MAPS, {"metadata": {"name": name}}, namespace=namespace)
-
-    async with asyncio.TaskGroup() as tasks:
-        for name in names:
-            tasks.create_task(create(name))
+    metadata = [{"name": name, "namespace": namespace} for name in names]
+    await create_all(kube, [{"kind": "ConfigMap", "metadata": each} for each in metadata])
 
 
 async def map_names(kube: HttpKubeClient, namespace: str) -> list[str]:

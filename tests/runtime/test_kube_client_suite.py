@@ -188,12 +188,12 @@ async def test_a_list_has_what_its_namespace_and_selectors_say(kube) -> None:
     async def listed(**scope: str) -> list[str]:
         return names((await kube.list(CONFIG_MAPS, **scope)).items)
 
-    assert await listed() == ["a", "b", "c"]
+    assert await listed(label_selector="app") == ["a", "b", "c"]  # of all namespaces; a server has its own as well
     assert await listed(namespace="default") == ["a", "b"]
     assert await listed(label_selector="app=web") == ["a", "c"]
     assert await listed(label_selector="app in (db, cache)") == ["b"]
-    assert await listed(label_selector="app!=web") == ["b"]
-    assert await listed(label_selector="!app") == []
+    assert await listed(namespace="default", label_selector="app!=web") == ["b"]
+    assert await listed(namespace="default", label_selector="!app") == []
     assert await listed(field_selector="metadata.name=b") == ["b"]
     assert await listed(namespace="default", label_selector="app=web", field_selector="metadata.name!=b") == ["a"]
 
@@ -208,13 +208,13 @@ async def test_pods_can_be_listed_by_their_node(kube) -> None:
 async def test_a_list_longer_than_a_page_is_whole_and_in_order(kube) -> None:
     for number in range(1_100):
         await put(kube, a_config(f"c{number:04}"))
-    listing = await kube.list(CONFIG_MAPS)
+    listing = await kube.list(CONFIG_MAPS, namespace="default")
     assert [obj["metadata"]["name"] for obj in listing.items] == [f"c{number:04}" for number in range(1_100)]
 
 
 async def test_the_items_of_a_list_say_what_they_are(kube) -> None:
     await put(kube, a_config("a"))
-    (item,) = (await kube.list(CONFIG_MAPS)).items
+    (item,) = (await kube.list(CONFIG_MAPS, namespace="default")).items
     assert (item["kind"], item["apiVersion"]) == ("ConfigMap", "v1")
 
 

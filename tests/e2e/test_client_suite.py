@@ -1,0 +1,57 @@
+"""The suite of every `KubeClient`, on our HTTP client and a real API server that nobody else writes to."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from karpenter.runtime.identity import uid_of
+from karpenter.runtime.kube import CONFIG_MAPS, NODES, PDBS, PODS, KubeClient
+from tests.e2e.plane import ControlPlane, connect
+from tests.e2e.pods import delete_all
+from tests.runtime.test_kube_client_suite import *  # noqa: F403 - the tests, and their fixture `kube`
+
+pytestmark = pytest.mark.real_time
+
+NAMESPACES = ("default", "kube-system")
+USED = (CONFIG_MAPS, NODES, PDBS, PODS)
+
+
+@dataclass
+class RealServer:
+    """What the suite asks of a server."""
+
+    kube: KubeClient
+    plane: ControlPlane
+
+    def cut_watches(self) -> None:
+        """Let the API server crash, and come back."""
+        self.plane.api_server.kill()
+        self.plane.start_api_server()
+
+    def forget_history(self) -> None:
+        """Let it come back without the changes that it had in memory; older ones it never serves."""
+        self.cut_watches()
+
+
+@pytest.fixture(scope="module")
+def bare_plane(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with ControlPlane.serving(programs, tmp_path_factory.mktemp("bare") / "home") as plane:
+        for namespace in NAMESPACES:
+            plane.kubectl("wait", "--for=create", f"namespace/{namespace}", "--timeout=60s")
+            plane.kubectl("create", "serviceaccount", "default", f"--namespace={namespace}")
+        for own in ("extension-apiserver-authentication", "kube-apiserver-legacy-service-account-token-tracking"):
+            plane.kubectl("wait", "--for=create", f"configmap/{own}", "--namespace=kube-system", "--timeout=60s")
+        yield plane
+
+
+@pytest.fixture
+async def server(bare_plane: ControlPlane) -> AsyncIterator[RealServer]:
+    client = connect(bare_plane.kubeconfig())
+    before = {uid_of(each) for resource in USED for each in (await client.list(resource)).items}
+    yield RealServer(client, bare_plane)
+    for resource in USED:
+        created = [each for each in (await client.list(resource)).items if uid_of(each) not in before]
+        await delete_all(client, resource, created)
+    await client.close()
