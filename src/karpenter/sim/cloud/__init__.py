@@ -4,7 +4,7 @@ Lives here: what a provider for AWS decides (selectors, filters of a launch, bel
 market. Never here: prices, capacity or delays, which are the market's.
 """
 
-from karpenter.sim.cloud.opening import open_cloud
+from karpenter.sim.cloud.opening import from_context, open_cloud
 from karpenter.sim.cloud.provider import SimulatedCloud
 
-__all__ = ["SimulatedCloud", "open_cloud"]
+__all__ = ["SimulatedCloud", "from_context", "open_cloud"]

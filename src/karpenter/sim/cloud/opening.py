@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from karpenter.cloud.registry import ProviderContext
 from karpenter.cloud.unavailable import UnavailableOfferings
 from karpenter.model import labels
 from karpenter.model.aws.catalog import load_aws_catalog
 from karpenter.model.aws.instancetypes import InstanceTypeCache
+from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.aws.nodeclasses import decode_node_class
 from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.model.catalog import Catalog
+from karpenter.model.nodepool import NodeClassRef
 from karpenter.runtime.clock import Clock
 from karpenter.sim.cloud.custom import CatalogSupply
 from karpenter.sim.cloud.ec2 import Ec2Supply
@@ -21,6 +25,8 @@ from karpenter.sim.market.account import make_account
 from karpenter.sim.market.market import Market, OnChange
 from karpenter.sim.market.prices import CatalogPrices, Ec2Prices
 from karpenter.sim.market.state import DEFAULT_MARKET, MarketSettings, MarketState, read_state
+
+T = TypeVar("T")
 
 REGION: Final = "us-west-2"
 
@@ -69,6 +75,34 @@ def open_cloud(
         pool=pool,
         well_known=catalog.well_known if catalog else frozenset(),
     )
+
+
+def from_context(context: ProviderContext) -> SimulatedCloud:
+    """Return the cloud that `--cloud simulated` names: the factory of the entry point.
+
+    Of the settings it reads `aws` (AwsSettings), `market` (MarketSettings) and `catalog` (Catalog).
+    """
+
+    def node_class(reference: NodeClassRef) -> AwsNodeClass | None:
+        raw = context.node_class(reference)
+        return None if raw is None else decode_node_class(raw)
+
+    return open_cloud(
+        context.clock,
+        node_class=node_class,
+        pool=context.pool,
+        cluster_name=context.cluster_name,
+        settings=_part(context, "market", MarketSettings) or DEFAULT_MARKET,
+        aws=_part(context, "aws", AwsSettings) or DEFAULT_SETTINGS,
+        catalog=_part(context, "catalog", Catalog),
+    )
+
+
+def _part(context: ProviderContext, name: str, kind: type[T]) -> T | None:
+    value = context.settings.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(f"setting {name!r} of the simulated cloud: expected {kind.__name__}, got {value!r}")
+    return value
 
 
 # Both are functions of their arguments and of the shipped facts: a second cloud in this process gets them for nothing.
