@@ -74,7 +74,7 @@ AWS_WELL_KNOWN: Final = frozenset({
 WELL_KNOWN: Final = AWS_WELL_KNOWN | {
     PROVISIONER, NODEPOOL, CAPACITY_TYPE, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, WINDOWS_BUILD,
 }  # fmt: skip
-"""Keys that pods may constrain although no pool mentions them; a catalogue may add its own (see `is_well_known`)."""
+"""Keys that pods may constrain although no pool mentions them; a catalogue may add its own (`Snapshot.well_known`)."""
 
 IDENTITIES: Final = frozenset({PROVISIONER, NODEPOOL})
 """The labels that tie a node to its pool."""
