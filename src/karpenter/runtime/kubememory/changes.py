@@ -48,6 +48,14 @@ def confine(resource: ApiResource, old: RawObject, new: RawObject, *, subresourc
     return result
 
 
+def differs(old: RawObject, new: RawObject, *, besides: tuple[str, ...]) -> bool:
+    """Return whether two versions of an object differ in anything but identity and some more fields."""
+    ignored = (*_IDENTITY, *besides)
+    return {key: value for key, value in old.items() if key not in ignored} != {
+        key: value for key, value in new.items() if key not in ignored
+    }
+
+
 def _keep(into: RawObject, source: RawObject, fields: tuple[str, ...]) -> RawObject:
     for field in fields:
         if field in source:
@@ -60,7 +68,4 @@ def _keep(into: RawObject, source: RawObject, fields: tuple[str, ...]) -> RawObj
 def _desired_state_changed(resource: ApiResource, old: RawObject, new: RawObject) -> bool:
     if not resource.counts_generation:
         return False
-    ignored = (*_IDENTITY, "status") if resource.has_status else _IDENTITY
-    return {key: value for key, value in old.items() if key not in ignored} != {
-        key: value for key, value in new.items() if key not in ignored
-    }
+    return differs(old, new, besides=("status",) if resource.has_status else ())

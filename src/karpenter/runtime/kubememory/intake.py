@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from karpenter.runtime.kube import BadRequest, RawObject
 from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.runtime.kubememory.schema.builtin import metadata_schema
-from karpenter.runtime.kubememory.schema.decode import WrongTypeError, coerce, prune
+from karpenter.runtime.kubememory.schema.decode import WrongTypeError, prune, read
 from karpenter.runtime.kubememory.schema.shapes import Schema
 
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
@@ -16,7 +16,12 @@ FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
 
 
 def take_in(
-    resource: ApiResource, tree: RawObject, schema: Schema | None, *, validation: FieldValidation
+    resource: ApiResource,
+    tree: RawObject,
+    schema: Schema | None,
+    *,
+    validation: FieldValidation,
+    old: RawObject | None = None,
 ) -> Sequence[str]:
     """Bring a tree into the form of its kind and return warnings. Raises BadRequest.
 
@@ -25,14 +30,23 @@ def take_in(
     """
     if schema is None:
         return ()
-    unknown = prune(tree, schema)
+    # What stayed as it was came in by this door already.
+    known = {name for name, value in tree.items() if old is not None and name in old and value == old[name]}
+    new = {name: value for name, value in tree.items() if name not in known}
     try:
         if resource.is_custom:
-            coerce(tree["metadata"], metadata_schema(), "metadata")
+            unknown = prune(new, schema)
+            if "metadata" in new:
+                read(new["metadata"], metadata_schema(), "metadata")
         else:
-            coerce(tree, schema)
+            unknown = read(new, schema)
     except WrongTypeError as error:
         raise _unreadable(resource, str(error)) from error
+    for name in tuple(tree):
+        if name in new:
+            tree[name] = new[name]
+        elif name not in known:
+            del tree[name]
     told = [f'unknown field "{path}"' for path in unknown]
     if told and validation == "Strict":
         raise _unreadable(resource, "strict decoding error: " + ", ".join(told))

@@ -124,9 +124,9 @@ def check_metadata(resource: ApiResource, tree: RawObject, causes: Causes) -> No
     _check_owners(metadata.get("ownerReferences") or (), causes)
 
 
-def check_new_finalizers(old: RawObject, new: RawObject, causes: Causes) -> None:
+def check_new_finalizers(old: RawObject | None, new: RawObject, causes: Causes) -> None:
     """Note finalizers that were added to an object that is already being deleted."""
-    if "deletionTimestamp" not in old["metadata"]:
+    if old is None or "deletionTimestamp" not in old["metadata"]:
         return
     before = old["metadata"].get("finalizers") or ()
     added = [name for name in new["metadata"].get("finalizers") or () if name not in before]

@@ -13,7 +13,7 @@ from karpenter.runtime.kube import BadRequest, Forbidden, NotFound, PatchType, R
 from karpenter.runtime.kubememory.admission import Admission, Operation, usual_admission
 from karpenter.runtime.kubememory.bootstrap import bootstrap
 from karpenter.runtime.kubememory.builtin import BUILTIN
-from karpenter.runtime.kubememory.changes import check_same_object, confine
+from karpenter.runtime.kubememory.changes import check_same_object, confine, differs
 from karpenter.runtime.kubememory.custom import CLEANUP, DEFINITIONS, CustomKinds, CustomVersion, key_of
 from karpenter.runtime.kubememory.deletion import (
     PLAIN_DELETE,
@@ -246,9 +246,10 @@ class MemoryStore:
             raise NotFound("the server could not find the requested resource")
         before = old.decode()
         identify(resource, new, old.key.namespace)
-        warnings = take_in(resource, new, self.schema(resource), validation=options.field_validation)
+        warnings = take_in(resource, new, self.schema(resource), validation=options.field_validation, old=before)
         check_same_object(resource, before, new)
-        self._fill(resource, new)
+        if differs(before, new, besides=() if resource.is_custom else ("status",)):
+            self._fill(resource, new)
         new = confine(resource, before, new, subresource=subresource)
         new, said = self._admit("UPDATE", resource, new, old=before, subresource=subresource)
         warnings = (*warnings, *said)
@@ -314,17 +315,22 @@ class MemoryStore:
         for hook in () if subresource else self.admission:
             tree, said = hook(operation, resource, tree, old)
             warnings.extend(said)
-        causes = Causes()
-        check_metadata(resource, tree, causes)
-        if custom := self._custom.find(resource):
-            custom.schema.check(tree, causes)
-        strategy = strategy_of(resource)
-        strategy.check(tree, causes)
-        if old is not None:
-            check_new_finalizers(old, tree, causes)
-            strategy.check_update(old, tree, causes)
-        causes.raise_for(resource, tree["metadata"].get("name", ""))
+        self._check(resource, tree, old=old)
         return tree, tuple(warnings)
+
+    def _check(self, resource: ApiResource, tree: RawObject, *, old: RawObject | None) -> None:
+        """Raise Invalid with everything that is wrong with what changed."""
+        causes, strategy = Causes(), strategy_of(resource)
+        if old is None or old["metadata"] != tree["metadata"]:
+            check_metadata(resource, tree, causes)
+            check_new_finalizers(old, tree, causes)
+        if old is None or differs(old, tree, besides=() if resource.is_custom else ("status",)):
+            if custom := self._custom.find(resource):
+                custom.schema.check(tree, causes)
+            strategy.check(tree, causes)
+            if old is not None:
+                strategy.check_update(old, tree, causes)
+        causes.raise_for(resource, tree["metadata"].get("name", ""))
 
     def _check_namespace(self, resource: ApiResource, namespace: str) -> None:
         if not resource.namespaced:

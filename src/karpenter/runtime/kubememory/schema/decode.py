@@ -5,81 +5,107 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from karpenter.model.units import from_rfc3339
 from karpenter.runtime.kubememory.schema.quantities import canonical
 from karpenter.runtime.kubememory.schema.shapes import Schema
+
+_Path: TypeAlias = "tuple[_Path, str | int] | None"
+"""Where we are: the way to the parent and the last step. Written out only when there is something to tell."""
 
 
 class WrongTypeError(ValueError):
     """A value is not of the type that its field has; the message is the one of a real server."""
 
 
-def prune(value: object, schema: Schema, path: str = "") -> list[str]:
-    """Drop what a schema does not know from a tree, and return the paths of what was dropped."""
-    dropped: list[str] = []
-    _prune(value, schema, path, dropped=dropped)
-    return dropped
+def read(tree: dict[str, Any], schema: Schema, place: str = "") -> list[str]:
+    """Bring a tree into the form in which a server keeps it, and return the paths of fields that it dropped.
+
+    Nulls go, quantities are written canonically, fields that the schema does not know are dropped. Raises
+    WrongTypeError at the first value that its field cannot hold.
+    """
+    dropped: list[_Path] = []
+    _read_fields(tree, schema, (None, place) if place else None, dropped=dropped)
+    return [_written(path) for path in dropped]
 
 
-def _prune(value: object, schema: Schema, path: str, *, dropped: list[str]) -> None:
+def prune(tree: dict[str, Any], schema: Schema) -> list[str]:
+    """Drop what a schema does not know from a tree, whatever the types, and return the paths of what was dropped."""
+    dropped: list[_Path] = []
+    _prune(tree, schema, None, dropped=dropped)
+    return [_written(path) for path in dropped]
+
+
+def _prune(value: object, schema: Schema, path: _Path, *, dropped: list[_Path]) -> None:
     if isinstance(value, dict):
         for name in tuple(value):
             inner = schema.child(name)
             if inner is not None:
-                _prune(value[name], inner, f"{path}.{name}" if path else name, dropped=dropped)
+                _prune(value[name], inner, (path, name), dropped=dropped)
             elif schema.fields is not None and not schema.keeps_unknown:
-                dropped.append(f"{path}.{name}" if path else name)
+                dropped.append((path, name))
                 del value[name]
     elif isinstance(value, list) and schema.items is not None:
         for index, item in enumerate(value):
-            _prune(item, schema.items, f"{path}[{index}]", dropped=dropped)
+            _prune(item, schema.items, (path, index), dropped=dropped)
 
 
-def coerce(value: object, schema: Schema, path: str = "") -> None:
-    """Bring a tree of a built-in kind into the form in which a server keeps it: no nulls, canonical quantities.
+def _read_fields(tree: dict[str, Any], schema: Schema, path: _Path, *, dropped: list[_Path]) -> None:
+    fields, values = schema.fields, schema.items if schema.shape == "map" else None
+    for name, value in tuple(tree.items()):
+        inner = fields.get(name) if fields is not None else values
+        if inner is None:
+            if not schema.keeps_unknown:
+                dropped.append((path, name))
+                del tree[name]
+        elif value is None:
+            del tree[name]
+        else:
+            tree[name] = _read_one(value, inner, (path, name), owner=schema, dropped=dropped)
 
-    Raises WrongTypeError at the first value that its field cannot hold.
-    """
-    if isinstance(value, dict):
-        for name, one in tuple(value.items()):
-            if one is None:
-                del value[name]
-            elif (inner := schema.child(name)) is not None:
-                value[name] = _coerce_one(one, inner, path=f"{path}.{name}" if path else name, owner=schema)
-    elif isinstance(value, list) and schema.items is not None:
-        value[:] = [_coerce_one(item, schema.items, path=path, owner=schema) for item in value if item is not None]
 
-
-def _coerce_one(value: object, schema: Schema, *, path: str, owner: Schema) -> object:
+def _read_one(value: Any, schema: Schema, path: _Path, *, owner: Schema, dropped: list[_Path]) -> object:  # noqa: ANN401
+    read_scalar = _READERS.get(schema.shape)
+    if read_scalar is not None:
+        try:
+            return read_scalar(value)
+        except (TypeError, ValueError) as error:
+            raise _wrong(value, path, owner=owner, go_type=_GO_TYPES[schema.shape]) from error
     match schema.shape:
-        case "any":
-            return value
-        case "object" | "map":
-            expected: type = dict
         case "list":
-            expected = list
-        case shape:
-            return _scalar(value, _READERS[shape], path=path, owner=owner, go_type=_GO_TYPES[shape])
-    if not isinstance(value, expected):
-        raise _wrong(value, path=path, owner=owner, go_type=schema.type_name or ("[]" if expected is list else "map"))
-    coerce(value, schema, path)
+            if not isinstance(value, list):
+                raise _wrong(value, path, owner=owner, go_type=f"[]{schema.items.type_name if schema.items else ''}")
+            items = schema.items
+            if items is not None:
+                value[:] = [
+                    _read_one(item, items, (path, index), owner=owner, dropped=dropped)
+                    for index, item in enumerate(value)
+                    if item is not None
+                ]
+        case "object" | "map":
+            if not isinstance(value, dict):
+                raise _wrong(value, path, owner=owner, go_type=schema.type_name or "map")
+            _read_fields(value, schema, path, dropped=dropped)
     return value
 
 
-def _scalar(value: object, read: Callable[[Any], object], *, path: str, owner: Schema, go_type: str) -> object:
-    try:
-        return read(value)
-    except (TypeError, ValueError) as error:
-        raise _wrong(value, path=path, owner=owner, go_type=go_type) from error
+def _written(path: _Path) -> str:
+    text = ""
+    while path is not None:
+        path, step = path
+        text = f"[{step}]{text}" if isinstance(step, int) else f".{step}{text}"
+    return text.removeprefix(".")
 
 
-def _wrong(value: object, *, path: str, owner: Schema, go_type: str) -> WrongTypeError:
-    return WrongTypeError(
-        f"json: cannot unmarshal {_json_type(value)} into Go struct field {owner.type_name or 'value'}.{path} "
-        f"of type {go_type}"
-    )
+def _wrong(value: object, path: _Path, *, owner: Schema, go_type: str) -> WrongTypeError:
+    steps = []
+    while path is not None:
+        path, step = path
+        steps += [step] if isinstance(step, str) else []
+    where = ".".join(reversed(steps))
+    field = f"{owner.type_name or 'value'}.{where}"
+    return WrongTypeError(f"json: cannot unmarshal {_json_type(value)} into Go struct field {field} of type {go_type}")
 
 
 def _json_type(value: object) -> str:
@@ -147,7 +173,7 @@ def _read_int_or_string(value: object) -> int | str:
     return value if isinstance(value, str) else _read_integer(value)
 
 
-_READERS: dict[str, Callable[[Any], object]] = {
+_READERS: Final[dict[str, Callable[[Any], object]]] = {
     "string": _read_string,
     "integer": _read_integer,
     "number": _read_number,
@@ -157,7 +183,7 @@ _READERS: dict[str, Callable[[Any], object]] = {
     "quantity": _read_quantity,
     "int-or-string": _read_int_or_string,
 }
-_GO_TYPES = {
+_GO_TYPES: Final = {
     "string": "string",
     "integer": "int",
     "number": "float64",
