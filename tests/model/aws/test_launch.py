@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from karpenter.model import labels
+from karpenter.model.aws.catalog import load_aws_catalog
 from karpenter.model.aws.instancetypes import instance_type
 from karpenter.model.aws.launch import LaunchPlan, is_exotic, plan_launch
 from karpenter.model.instancetype import InstanceType, Offering
@@ -135,3 +139,32 @@ def test_at_most_sixty_types_are_named_the_cheapest_ones() -> None:
     planned = plan(*reversed(types), allowed={labels.CAPACITY_TYPE: ("on-demand",)})
     assert planned is not None
     assert names(found for found, _ in planned.options) == [f"t{number:03}" for number in range(60)]
+
+
+SOME = [found for found in map(real, sorted(load_aws_catalog().records)[::25]) if not is_exotic(found)]
+KEYS = (labels.ARCH, labels.INSTANCE_CPU, labels.INSTANCE_CATEGORY, labels.INSTANCE_LOCAL_NVME, labels.ZONE, "team")
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+
+
+@st.composite
+def wanted(draw: st.DrawFn) -> Requirement:
+    operator = draw(st.sampled_from(OPERATORS))
+    values: Sequence[str] = ("4",)
+    if operator in {"In", "NotIn"}:
+        values = draw(st.lists(st.sampled_from(["amd64", "arm64", "4", "c", "m", "us-west-2a"]), max_size=3))
+    return Requirement.of(draw(st.sampled_from(KEYS)), operator, values)
+
+
+@given(st.lists(wanted(), max_size=3))
+def test_exactly_the_types_that_do_not_conflict_with_the_claim_are_asked_for(
+    given_requirements: list[Requirement],
+) -> None:
+    """AWS-40, by the algebra's own definition (API-26)."""
+    requirements = Requirements(entries)
+    planned = plan_launch(SOME, requirements, {})
+    asked = {found.name for found, _ in planned.options} if planned else set()
+    zones = requirements.allowed(labels.ZONE)
+    expected = {
+        found.name for found in SOME if zones.allows("us-west-2a") and not found.requirements.conflicts(requirements)
+    }
+    assert asked == expected
