@@ -156,9 +156,7 @@ def wanted(draw: st.DrawFn) -> Requirement:
 
 
 @given(st.lists(wanted(), max_size=3))
-def test_exactly_the_types_that_do_not_conflict_with_the_claim_are_asked_for(
-    given_requirements: list[Requirement],
-) -> None:
+def test_exactly_the_types_that_do_not_conflict_with_the_claim_are_asked_for(entries: list[Requirement]) -> None:
     """AWS-40, by the algebra's own definition (API-26)."""
     requirements = Requirements(entries)
     planned = plan_launch(SOME, requirements, {})
