@@ -37,7 +37,9 @@ class Shortage:
 
     pattern: Pattern
     until: UnixSeconds | None = None
-    """When there is capacity again; None means not until `replenish`."""
+    """When there is capacity again; None means not until somebody ends it."""
+    is_declared: bool = False
+    """Whether it stands in a declaration, which the next one replaces (see `Market.declare`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Stock:
     pattern: Pattern
     instances: int
     """How many instances the matching offerings can have together."""
+    is_declared: bool = False
+    """As `Shortage.is_declared`."""
 
 
 @dataclass(frozen=True, slots=True)

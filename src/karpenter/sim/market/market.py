@@ -5,7 +5,7 @@ Every method acts at once; what takes time in a cloud shows in the moments that 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
@@ -248,6 +248,21 @@ class Market:
         """Let all matching offerings together have no more than so many instances."""
         stock = Stock(Pattern(instance_type, zone, capacity_type), instances)
         self._set_capacity(replace(self._capacity, stocks=(*self._capacity.stocks, stock)))
+
+    def declare(self, shortages: Iterable[Shortage], stocks: Iterable[Stock]) -> None:
+        """Let these limits hold beside those of `exhaust` and `limit`; they replace what was declared before."""
+        capacity = Capacity(
+            shortages=(
+                *(one for one in self._capacity.shortages if not one.is_declared),
+                *(replace(one, is_declared=True) for one in shortages),
+            ),
+            stocks=(
+                *(one for one in self._capacity.stocks if not one.is_declared),
+                *(replace(one, is_declared=True) for one in stocks),
+            ),
+        )
+        if capacity != self._capacity:
+            self._set_capacity(capacity)
 
     def replenish(self) -> None:
         """End all shortages and limits."""
