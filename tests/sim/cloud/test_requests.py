@@ -20,7 +20,17 @@ class Asked:
     def __init__(self) -> None:
         self.cluster = Cluster()
         self.cloud: SimulatedCloud = a_cloud(self.cluster.clock, catalog=a_catalog())  # type: ignore[arg-type]
-        self.requests = CloudRequests(self.cluster.context, self.cloud.market)
+        self.requests = self.served()
+
+    def served(self) -> CloudRequests:
+        context = self.cluster.context
+        return CloudRequests(
+            context.kube,
+            self.cloud.market,
+            nodes=context.informers.nodes,
+            clock=context.clock,
+            metrics=context.metrics,
+        )
 
     def running(self) -> Any:
         return self.cluster.running(self.requests)
@@ -78,7 +88,7 @@ async def test_a_declaration_that_went_while_we_were_down_is_forgotten() -> None
         catalog=a_catalog(),
         saved=before.cloud.market.dump(),
     )
-    again.requests = CloudRequests(again.cluster.context, again.cloud.market)
+    again.requests = again.served()
     async with again.running():
         await asyncio.sleep(1)
         await again.cloud.create(a_catalog_claim())

@@ -6,6 +6,7 @@ kubectl annotate node NAME simulated-cloud/request=interrupt
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -13,13 +14,14 @@ from karpenter.model.core import Node
 from karpenter.model.instance import InterruptionKind
 from karpenter.model.units import ObjectKey
 from karpenter.runtime import kube as api
-from karpenter.runtime.controller import DONE, Result, run_all
-from karpenter.runtime.events import ref_to
+from karpenter.runtime.clock import Clock
+from karpenter.runtime.controller import DONE, Controller, Result
+from karpenter.runtime.events import EventRecorder, ref_to
 from karpenter.runtime.informer import Informer
-from karpenter.runtime.kube import RawObject, WatchEvent
+from karpenter.runtime.kube import KubeClient, RawObject, WatchEvent
+from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cloud.trouble import read_faults, read_shortages, read_stocks
 from karpenter.sim.market.market import Market
-from karpenter.sim.standins import Context, StandIn
 
 CONFIG_MAP: Final = ObjectKey("kube-system", "simulated-cloud")
 """Its `shortages` and `stock` hold while they stand there; its `faults` are taken out when they are taken in."""
@@ -35,27 +37,35 @@ class CloudRequests:
 
     name: Final = "sim.cloud"
 
-    def __init__(self, context: Context, market: Market) -> None:
-        self._kube = context.kube
+    def __init__(
+        self, kube: KubeClient, market: Market, *, nodes: Informer[Node], clock: Clock, metrics: Metrics
+    ) -> None:
+        """`nodes` is a copy of all nodes that somebody else keeps up to date."""
+        self._kube = kube
         self._market = market
-        self._nodes = context.informers.nodes
-        self._events = context.events.of("simulated-cloud")
+        self._nodes = nodes
+        self._events = EventRecorder(kube, clock, "simulated-cloud", metrics=metrics)
         self._maps = Informer(
-            context.kube,
+            kube,
             api.CONFIG_MAPS,
-            clock=context.clock,
+            clock=clock,
             namespace=CONFIG_MAP.namespace,
             field_selector=f"metadata.name={CONFIG_MAP.name}",
-            metrics=context.metrics,
+            metrics=metrics,
         )
-        self._standin: StandIn[ObjectKey] = StandIn(self, context, workers=1)
+        self._controller = Controller(self, clock=clock, metrics=metrics)
 
     async def run(self) -> None:
         """Serve requests until cancelled."""
-        await run_all(self._maps, self._standin)
+        async with asyncio.TaskGroup() as group:
+            for part in (self._maps, self._events):
+                group.create_task(part.run(), name=f"{self.name}.{type(part).__name__}")
+            await self._nodes.wait_synced()
+            await self._maps.wait_synced()
+            self._watch(self._controller.enqueue)
+            await self._controller.run()
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
-        """Look at nodes with a request, and at the ConfigMap when it appears, changes or goes."""
+    def _watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
 
         def node_changed(event: WatchEvent[Node]) -> None:
             if event.object is not None and ANNOTATION in event.object.metadata.annotations:
@@ -71,7 +81,6 @@ class CloudRequests:
     async def reconcile(self, key: ObjectKey) -> Result:
         """Take up the requests of one node, or of the ConfigMap."""
         if key == CONFIG_MAP:
-            await self._maps.wait_synced()
             await self._take_up_map(self._maps.get(CONFIG_MAP))
         else:
             await self._take_up_node(key)
