@@ -56,3 +56,8 @@ def controller_of(pod: Pod) -> str:
     """Return the uid of a pod's controller; empty when nobody controls it."""
     controller = pod.metadata.controller()
     return controller.uid if controller is not None else ""
+
+
+def orphanage_of(pod: Pod) -> str:
+    """Return the namespace of a pod that nobody controls; empty for any other."""
+    return "" if pod.metadata.controller() is not None else pod.metadata.namespace

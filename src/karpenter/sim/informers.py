@@ -11,7 +11,7 @@ from karpenter.runtime.informer import Informer
 from karpenter.runtime.kube import KubeClient, Resource
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim import kinds
-from karpenter.sim.indexes import PodIndex, controller_of, node_of
+from karpenter.sim.indexes import PodIndex, controller_of, node_of, orphanage_of
 
 T = TypeVar("T")
 
@@ -44,6 +44,8 @@ class SharedInformers:
         self.pods_by_node = PodIndex(self.pods, node_of)
         self.pods_by_controller = PodIndex(self.pods, controller_of)
         """By the controller's uid."""
+        self.orphans_by_namespace = PodIndex(self.pods, orphanage_of)
+        """Pods that nobody controls."""
 
     @property
     def all(self) -> tuple[Informer[Any], ...]:

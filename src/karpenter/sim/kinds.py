@@ -52,6 +52,15 @@ class DeploymentSpec(Wire, frozen=True):
     progress_deadline_seconds: int = 600
 
 
+class DeploymentCondition(Wire, frozen=True):
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    last_update_time: str | None = None
+
+
 class DeploymentStatus(Wire, frozen=True):
     observed_generation: int = 0
     replicas: int = 0
@@ -59,7 +68,7 @@ class DeploymentStatus(Wire, frozen=True):
     ready_replicas: int = 0
     available_replicas: int = 0
     unavailable_replicas: int = 0
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[DeploymentCondition, ...] = ()
     collision_count: int | None = None
 
 
@@ -246,3 +255,29 @@ OTHERS_WITH_OWNERS: Final = tuple(
     )
 )
 """Kinds that garbage collection follows beside those that other stand-ins watch anyway."""
+
+CLEARED_WITH_NAMESPACE: Final = tuple(
+    metadata_only(resource)
+    for resource in (
+        DEPLOYMENTS,
+        STATEFUL_SETS,
+        DAEMON_SETS,
+        JOBS,
+        CRON_JOBS,
+        REPLICATION_CONTROLLERS,
+        REPLICA_SETS,
+        kube.PODS,
+        CONTROLLER_REVISIONS,
+        BUDGETS,
+        SERVICES,
+        ENDPOINTS,
+        kube.PVCS,
+        kube.CONFIG_MAPS,
+        SECRETS,
+        SERVICE_ACCOUNTS,
+        LEASES,
+        kube.LIMIT_RANGES,
+        kube.EVENTS,
+    )
+)
+"""Kinds whose objects go with their namespace, owners before what they own."""

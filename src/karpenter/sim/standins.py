@@ -6,14 +6,17 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
+from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
-from karpenter.runtime.controller import Controller, Reconciler, run_all
+from karpenter.runtime.controller import DONE, Controller, Reconciler, Result, run_all
 from karpenter.runtime.events import EventRecorder, RateLimit
-from karpenter.runtime.kube import KubeClient
+from karpenter.runtime.kube import Forbidden, KubeClient, NotFound
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.informers import SharedInformers
 
 K = TypeVar("K", bound=Hashable)
+
+log = logs.get("sim")
 
 _EVENT_LIMIT: Final = RateLimit(per_s=1000, burst=10_000)
 """The API of a cluster in one process is not shared with anybody who would need protection from its events."""
@@ -67,7 +70,19 @@ class StandIn(Generic[K]):
         self.name = reconciler.name
         self._reconciler = reconciler
         self._informers = context.informers
-        self._controller = Controller(reconciler, clock=context.clock, workers=workers, metrics=context.metrics)
+        self._controller = Controller(self, clock=context.clock, workers=workers, metrics=context.metrics)
+
+    async def reconcile(self, key: K) -> Result:
+        """Reconcile one key. What vanished meanwhile, or vanishes with its namespace, needs nothing more."""
+        try:
+            return await self._reconciler.reconcile(key)
+        except NotFound as error:
+            log.debug("gone meanwhile", controller=self.name, error=error)
+        except Forbidden as error:
+            if not any(cause.get("reason") == "NamespaceTerminating" for cause in error.details.get("causes", ())):
+                raise
+            log.debug("its namespace is going away", controller=self.name, error=error)
+        return DONE
 
     async def run(self) -> None:
         """Reconcile until cancelled."""

@@ -69,11 +69,14 @@ class PodAgent:
         node = pod.spec.node_name
         machine = self._machines.on(node)
         if machine is None:
-            if self._machines.power(node) is Power.STOPPING:
+            if self._machines.power(node) is not Power.STOPPING:
+                return DONE
+            if not pod.metadata.is_deleting:
                 await self._end_with_machine(pod)
-            return DONE
+                return DONE
         if pod.metadata.is_deleting:
             return await self._stop(pod)
+        assert machine is not None
         if is_terminal(pod) or pod.status.phase == "Running":
             return DONE
         return await self._start(pod, machine)

@@ -1,0 +1,10 @@
+"""Stand-ins for the controllers of kube-controller-manager and the cloud's node controllers.
+
+Here: Deployments, ReplicaSets, DaemonSets, disruption budgets, garbage collection, pod and namespace cleaning, node
+health. Each is level-triggered and keeps nothing that it could not work out again after a restart. What they decide is
+in functions of their own, without an API. Never: scheduling, kubelets, or anything Karpenter does.
+"""
+
+from karpenter.sim.controllers.together import node_controllers, workload_controllers
+
+__all__ = ["node_controllers", "workload_controllers"]

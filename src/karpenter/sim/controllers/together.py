@@ -1,0 +1,41 @@
+"""All controllers of the control plane."""
+
+from __future__ import annotations
+
+from karpenter.runtime.controller import Runnable
+from karpenter.sim.controllers.cloudnodes import CloudNodeLifecycle, CloudNodes
+from karpenter.sim.controllers.daemonsets import DaemonSets
+from karpenter.sim.controllers.deployments import Deployments
+from karpenter.sim.controllers.disruption import Disruption
+from karpenter.sim.controllers.eviction import TaintEviction
+from karpenter.sim.controllers.garbage import GarbageCollector
+from karpenter.sim.controllers.namespaces import Namespaces
+from karpenter.sim.controllers.nodelifecycle import NodeMonitor, NodeTaints
+from karpenter.sim.controllers.podgc import PodCollector
+from karpenter.sim.controllers.replicasets import ReplicaSets
+from karpenter.sim.kubelet.boot import MachineSource
+from karpenter.sim.standins import Context, StandIn
+
+
+def workload_controllers(context: Context) -> tuple[Runnable, ...]:
+    """Return the controllers of kube-controller-manager, those of nodes left out."""
+    return (
+        StandIn(Deployments(context), context),
+        StandIn(ReplicaSets(context), context),
+        StandIn(DaemonSets(context), context),
+        StandIn(Disruption(context), context),
+        StandIn(GarbageCollector(context), context, workers=8),
+        StandIn(Namespaces(context), context),
+        PodCollector(context),
+    )
+
+
+def node_controllers(context: Context, source: MachineSource) -> tuple[Runnable, ...]:
+    """Return the controllers of nodes, the cloud's included."""
+    return (
+        StandIn(NodeTaints(context), context),
+        StandIn(TaintEviction(context), context),
+        StandIn(CloudNodes(context), context),
+        NodeMonitor(context),
+        CloudNodeLifecycle(context, source),
+    )
