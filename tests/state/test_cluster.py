@@ -94,6 +94,7 @@ def test_a_nomination_of_a_claim_holds_for_its_node() -> None:
     state.nominate("claim", UnixSeconds(EPOCH + 20))
     state.set_node(a_booting_node())
     assert state.snapshot(EPOCH).nodes[0].is_nominated
+    assert not state.snapshot(UnixSeconds(EPOCH + 20)).nodes[0].is_nominated
 
 
 def test_usage_counts_the_capacity_of_nodes_and_claims_that_stay() -> None:

@@ -144,19 +144,19 @@ class ClusterState:
         """Expect pods on a node or claim until then: it is no candidate meanwhile (S-62)."""
         marks = self._marks.get(name, Marks())
         self._marks[name] = Marks(until, marks.is_marked_for_deletion)
-        self._touch(name)
+        self._touch_marked(name)
 
     def mark_for_deletion(self, name: str) -> None:
         """Count a node as leaving: it offers no room, and its pods look for another place."""
         marks = self._marks.get(name, Marks())
         self._marks[name] = Marks(marks.nominated_until, is_marked_for_deletion=True)
-        self._touch(name)
+        self._touch_marked(name)
 
     def unmark(self, name: str) -> None:
         """Take a mark for deletion back."""
         marks = self._marks.get(name, Marks())
         self._marks[name] = Marks(marks.nominated_until, is_marked_for_deletion=False)
-        self._touch(name)
+        self._touch_marked(name)
 
     # --- questions ------------------------------------------------------------------------------------------------
 
@@ -217,11 +217,20 @@ class ClusterState:
         if name:
             self._stale.add(name)
 
+    def _touch_marked(self, name: str) -> None:
+        """Mark stale what a mark on a node or claim shows on: a claim's also counts for its node."""
+        self._touch(name)
+        claim = self.claims.get(name)
+        node = self.node_of(claim) if claim else None
+        if node is not None:
+            self._touch(node.metadata.name)
+
     def _fresh_views(self, now: UnixSeconds) -> Mapping[str, NodeView]:
         expired = [name for name, m in self._marks.items() if m.nominated_until and m.nominated_until <= now]
         for name in expired:
             self._marks[name] = Marks(None, self._marks[name].is_marked_for_deletion)
-        for name in self._stale.union(expired):
+            self._touch_marked(name)
+        for name in self._stale:
             view = self._build(name, now)
             if view is None:
                 self._views.pop(name, None)
