@@ -36,9 +36,14 @@ class Cluster:
     @contextlib.asynccontextmanager
     async def running(self, *runnables: Any) -> AsyncIterator[None]:
         """Run stand-ins, informers and event recorders until the block ends; a failure of one ends the test."""
-        everyone = (self.informers, self.context.events, *runnables)
+        async with self.running_only(self.informers, self.context.events, *runnables):
+            yield
+
+    @contextlib.asynccontextmanager
+    async def running_only(self, *runnables: Any) -> AsyncIterator[None]:
+        """Run what brings everything along that it needs, until the block ends."""
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one.run(), name=type(one).__name__) for one in everyone]
+            tasks = [group.create_task(one.run(), name=type(one).__name__) for one in runnables]
             await self.informers.wait_synced()
             yield
             for task in tasks:
