@@ -26,11 +26,13 @@ from karpenter.runtime.kubehttp import HttpKubeClient, find_connection
 from karpenter.runtime.kubehttp.connection import ConnectionSettingsError
 from karpenter.runtime.lease import LeaderElection
 from karpenter.runtime.metrics import Metrics
+from karpenter.sim.controllers.cloudnodes import CloudNodeLifecycle, CloudNodes
 from karpenter.sim.informers import SharedInformers
 from karpenter.sim.kubelet import Kubelets, NodeRhythm, Pace
 from karpenter.sim.kubelet.frommarket import MarketMachines
+from karpenter.sim.market.market import Market
 from karpenter.sim.market.state import MarketSettings
-from karpenter.sim.standins import Context, Recorders
+from karpenter.sim.standins import Context, Recorders, StandIn
 
 _NEEDED = (kube.PROVISIONERS, kube.NODE_POOLS, kube.NODE_CLAIMS, kube.AWS_NODE_TEMPLATES, kube.EC2_NODE_CLASSES)
 
@@ -113,21 +115,33 @@ async def _check_kinds(client: KubeClient) -> None:
             ) from error
 
 
+class _SimulatedNodes:
+    """The kubelets of simulated machines, and their cloud's side of the nodes."""
+
+    name = "simulated nodes"
+
+    def __init__(self, client: KubeClient, clock: Clock, market: Market, *, metrics: Metrics) -> None:
+        informers = SharedInformers(client, clock, metrics=metrics)
+        context = Context(client, clock, informers, Recorders(client, clock, metrics), metrics)
+        machines = MarketMachines(market, clock)
+        pace = Pace(speed=market.settings.speed, seed=market.settings.seed)
+        kubelets = Kubelets(context, machines, pace=pace, rhythm=NodeRhythm())
+        cloud_nodes = StandIn(CloudNodes(context), context)
+        lifecycle = CloudNodeLifecycle(context, machines)
+        self._parts = (informers, context.events, kubelets, cloud_nodes, lifecycle)
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        await run_all(*self._parts)
+
+
 async def _work(client: KubeClient, clock: Clock, assembly: Assembly, *, metrics: Metrics, settings: Settings) -> None:
-    """Run the controllers, and the kubelets of the simulated machines, while we lead."""
-    market = assembly.cloud.market
-    informers = SharedInformers(client, clock, metrics=metrics)
-    events = Recorders(client, clock, metrics)
-    kubelets = Kubelets(
-        Context(client, clock, informers, events, metrics),
-        MarketMachines(market, clock),
-        pace=Pace(speed=market.settings.speed, seed=market.settings.seed),
-        rhythm=NodeRhythm(),
-    )
+    """Run the controllers, and what makes nodes of simulated machines, while we lead."""
+    nodes = _SimulatedNodes(client, clock, assembly.cloud.market, metrics=metrics)
     process = settings.process
 
     async def work() -> None:
-        await run_all(assembly, informers, events, kubelets)
+        await run_all(assembly, nodes)
 
     if process.disable_leader_election:
         await work()
