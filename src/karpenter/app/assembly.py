@@ -10,6 +10,7 @@ from typing import Any
 from karpenter.app.nodeclasses import NodeClasses
 from karpenter.app.settings import Settings
 from karpenter.app.wiring import Operator
+from karpenter.cloud.metered import MeteredProvider
 from karpenter.model.catalog import Catalog
 from karpenter.model.nodepool import NodePool
 from karpenter.model.units import PoolKey
@@ -17,6 +18,7 @@ from karpenter.runtime.clock import Clock
 from karpenter.runtime.kube import KubeClient
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cloud import SimulatedCloud, open_cloud
+from karpenter.sim.cloud.requests import CloudRequests
 from karpenter.sim.market.market import OnChange
 from karpenter.sim.market.state import DEFAULT_MARKET, MarketSettings
 
@@ -54,7 +56,15 @@ class Assembly:
             on_change=cloud.on_change,
         )
         self.operator = Operator(
-            client, self.cloud, clock=clock, settings=settings, metrics=metrics, well_known=self.cloud.well_known
+            client,
+            MeteredProvider(self.cloud, metrics, clock),
+            clock=clock,
+            settings=settings,
+            metrics=metrics,
+            well_known=self.cloud.well_known,
+        )
+        self._requests = CloudRequests(
+            client, self.cloud.market, nodes=self.operator.informers.nodes, clock=clock, metrics=metrics
         )
         self._node_classes.on_change(self._look_again)
 
@@ -69,6 +79,7 @@ class Assembly:
             group.create_task(self._node_classes.run(), name="nodeclasses")
             await self._node_classes.wait_synced()
             group.create_task(self.operator.run(), name="operator")
+            group.create_task(self._requests.run(), name="requests to the cloud")
 
     def _pool(self, key: PoolKey) -> NodePool | None:
         return self.operator.state.pools.get(key)
