@@ -117,3 +117,27 @@ def node(name: str, *, cpu: str = "4", memory: str = "16Gi", pods: int = 110, zo
             "conditions": [{"type": "Ready", "status": "True"}],
         },
     }
+
+
+def definition(group: str, kind: str, *, version: str = "v1") -> Raw:
+    """Return the CustomResourceDefinition of a cluster-scoped kind with a status, without rules."""
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {
+        "name": version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"plural": plural, "kind": kind, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "scope": "Cluster",
+            "versions": [served],
+        },
+    }

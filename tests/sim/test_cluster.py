@@ -10,11 +10,11 @@ from karpenter.model.meta import find_condition
 from karpenter.model.pods import is_terminal
 from karpenter.model.taints import Taint
 from karpenter.runtime import kube as api
-from karpenter.runtime.kube import TooManyRequests
+from karpenter.runtime.kube import Resource, TooManyRequests
 from karpenter.sim import kinds
 from karpenter.sim.cluster import SimulatedCluster
 from karpenter.sim.kubelet import Power
-from tests.sim.clusters import Cluster
+from tests.sim.clusters import Cluster, definition
 from tests.sim.controllers.workloads import budget_manifest, daemon_set_manifest, deployment_manifest
 from tests.sim.machines import ScriptedMachines, machine
 
@@ -191,8 +191,10 @@ async def test_unschedulable_pods_say_why_and_start_once_a_node_comes() -> None:
         waiting = [pod for pod in (await cluster.pods()).values() if not pod.spec.node_name]
         messages = {find_condition(pod.status.conditions, "PodScheduled").message for pod in waiting}
         assert messages == {
-            "0/1 nodes are available: 1 Insufficient cpu. "
-            "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+            (
+                "0/1 nodes are available: 1 Insufficient cpu. "
+                "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+            )
         }
         source.start(machine("n2", ready_after_s=30.0))
         source.start(machine("n3", ready_after_s=30.0))
@@ -393,6 +395,25 @@ async def test_what_belongs_to_nobody_that_exists_is_collected() -> None:
         names = {one["metadata"]["name"] for one in left.items}
         assert "free" in names
         assert "lost" not in names
+
+
+async def test_custom_kinds_have_owners_too() -> None:
+    """A NodePool's NodeClaims go with it, and nodes with their claims, whenever the kinds were defined."""
+    cluster, source = Cluster(), machines("n1")
+    async with cluster.running_only(simulated(cluster, source)):
+        await cluster.apply(definition("example.com", "Parent"), definition("example.com", "Child"))
+        await cluster.apply({"apiVersion": "example.com/v1", "kind": "Parent", "metadata": {"name": "p"}})
+        parents = Resource("example.com", "v1", "parents", "Parent", kinds.MetadataOnly)
+        children = Resource("example.com", "v1", "childs", "Child", kinds.MetadataOnly)
+        uid = (await cluster.kube.get(parents, "p")).metadata.uid
+        owners = [{"apiVersion": "example.com/v1", "kind": "Parent", "name": "p", "uid": uid}]
+        child = {"apiVersion": "example.com/v1", "kind": "Child", "metadata": {"name": "c", "ownerReferences": owners}}
+        await cluster.apply(child)
+        await asyncio.sleep(2.0)
+        assert (await cluster.kube.get(children, "c")).metadata.owner_references[0].uid == uid
+        await cluster.kube.delete(parents, "p")
+        await asyncio.sleep(2.0)
+        assert (await cluster.kube.list(children)).items == ()
 
 
 async def test_a_namespace_goes_when_it_is_empty() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karpenter.model.meta import Condition, LabelSelector, ObjectMeta
+from karpenter.model.meta import Condition, LabelSelector, ObjectMeta, find_condition
 from karpenter.model.taints import Taint
 from karpenter.runtime import kube
 from karpenter.runtime.kube import RawObject, Resource
@@ -203,6 +203,36 @@ class StartingClaim(Wire, frozen=True):
     status: StartingClaimStatus = StartingClaimStatus()
 
 
+class DefinitionNames(Wire, frozen=True):
+    plural: str
+    kind: str
+
+
+class DefinitionVersion(Wire, frozen=True):
+    name: str
+    served: bool = False
+    storage: bool = False
+
+
+class DefinitionSpec(Wire, frozen=True):
+    group: str
+    names: DefinitionNames
+    versions: tuple[DefinitionVersion, ...]
+    scope: str = "Namespaced"
+
+
+class DefinitionStatus(Wire, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class Definition(Wire, frozen=True):
+    """A CustomResourceDefinition."""
+
+    metadata: ObjectMeta
+    spec: DefinitionSpec
+    status: DefinitionStatus = DefinitionStatus()
+
+
 class MetadataOnly(Wire, frozen=True):
     """Any object, when only names, owners and finalizers matter."""
 
@@ -217,6 +247,9 @@ DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet", DaemonSet
 BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Budget, namespaced=True)
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", Namespace)
 LEASES: Final[Resource[Lease]] = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease, namespaced=True)
+DEFINITIONS: Final = Resource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", Definition
+)
 NODE_CLAIMS: Final = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", StartingClaim)
 CONTROLLER_REVISIONS: Final = Resource(
     "apps", "v1", "controllerrevisions", "ControllerRevision", MetadataOnly, namespaced=True
@@ -248,13 +281,9 @@ OTHERS_WITH_OWNERS: Final = tuple(
         ENDPOINTS,
         kube.CONFIG_MAPS,
         kube.VOLUME_ATTACHMENTS,
-        kube.PROVISIONERS,
-        kube.NODE_POOLS,
-        kube.AWS_NODE_TEMPLATES,
-        kube.EC2_NODE_CLASSES,
     )
 )
-"""Kinds that garbage collection follows beside those that other stand-ins watch anyway."""
+"""Kinds that garbage collection follows beside those that other stand-ins watch anyway, and custom ones."""
 
 CLEARED_WITH_NAMESPACE: Final = tuple(
     metadata_only(resource)
@@ -281,3 +310,20 @@ CLEARED_WITH_NAMESPACE: Final = tuple(
     )
 )
 """Kinds whose objects go with their namespace, owners before what they own."""
+
+
+def custom_resource(definition: Definition) -> Resource[MetadataOnly] | None:
+    """Return the resource that a definition defines, in one version; None while the server does not serve it."""
+    established = find_condition(definition.status.conditions, "Established")
+    served = sorted((one for one in definition.spec.versions if one.served), key=lambda one: not one.storage)
+    if not served or established is None or not established.is_true:
+        return None
+    spec = definition.spec
+    return Resource(
+        spec.group,
+        served[0].name,
+        spec.names.plural,
+        spec.names.kind,
+        MetadataOnly,
+        namespaced=spec.scope == "Namespaced",
+    )

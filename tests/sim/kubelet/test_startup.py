@@ -4,9 +4,8 @@ import asyncio
 
 from karpenter.model.taints import Taint
 from karpenter.runtime import kube as api
-from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.sim.kubelet import Kubelets, NodeRhythm, Pace
-from tests.sim.clusters import Cluster
+from tests.sim.clusters import Cluster, definition
 from tests.sim.machines import ScriptedMachines, machine
 
 STARTING, LASTING = Taint("agent", effect="NoSchedule"), Taint("special", effect="NoSchedule")
@@ -20,16 +19,14 @@ def kubelets(cluster: Cluster, startup_taints: str) -> Kubelets:
 
 async def cluster_with_claim() -> Cluster:
     cluster = Cluster()
-    cluster.store.registry.add(
-        ApiResource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", subresources=frozenset({"status"}))
-    )
     await cluster.apply(
+        definition("karpenter.sh", "NodeClaim"),
         {
             "apiVersion": "karpenter.sh/v1",
             "kind": "NodeClaim",
             "metadata": {"name": "default-x"},
             "spec": {"startupTaints": [{"key": "agent", "effect": "NoSchedule"}]},
-        }
+        },
     )
     status = {"status": {"nodeName": "n1", "providerID": "aws:///us-west-2a/i-n1"}}
     await cluster.kube.patch(api.NODE_CLAIMS, "default-x", status, subresource="status")

@@ -47,16 +47,19 @@ class GarbageCollector:
         self._graph = Graph()
         self._gone: OrderedDict[str, None] = OrderedDict()
         """Uids that are known not to exist: they never come back."""
-        self._kinds = {(one.resource.api_version, one.resource.kind): one.resource for one in context.informers.all}
+        self._kinds: dict[tuple[str, str], Resource[Any]] = {}
         self._enqueue: Callable[[str], None] = lambda _: None
 
     def watch(self, enqueue: Callable[[str], None]) -> None:
-        """Follow all kinds."""
+        """Follow all kinds, custom ones as they come."""
         self._enqueue = enqueue
-        for informer in self._informers.all:
+        for informer in self._informers.builtin:
             self._follow(informer)
+        self._informers.custom.subscribe(self._follow)
 
     def _follow(self, informer: Informer[Any]) -> None:
+        self._kinds[informer.resource.api_version, informer.resource.kind] = informer.resource
+
         def changed(event: WatchEvent[Any]) -> None:
             assert event.object is not None
             tracked = Tracked(informer.resource, event.object.metadata)

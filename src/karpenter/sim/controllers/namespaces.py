@@ -8,7 +8,7 @@ from typing import Final
 from karpenter.model.units import ObjectKey
 from karpenter.runtime.controller import DONE, Result
 from karpenter.runtime.kube import Conflict, NotFound, Resource, WatchEvent
-from karpenter.sim.kinds import CLEARED_WITH_NAMESPACE, NAMESPACES, MetadataOnly, Namespace
+from karpenter.sim.kinds import CLEARED_WITH_NAMESPACE, NAMESPACES, MetadataOnly, Namespace, metadata_only
 from karpenter.sim.standins import Context
 
 _FINALIZER: Final = "kubernetes"
@@ -25,6 +25,7 @@ class Namespaces:
     def __init__(self, context: Context) -> None:
         self._kube = context.kube
         self._namespaces = context.informers.namespaces
+        self._custom = context.informers.custom
 
     def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
         """Look at a namespace when it changes."""
@@ -40,8 +41,9 @@ class Namespaces:
         namespace = self._namespaces.get(key)
         if namespace is None or not namespace.metadata.is_deleting or _FINALIZER not in namespace.spec.finalizers:
             return DONE
+        custom = (metadata_only(one) for one in self._custom.resources if one.namespaced)
         left = 0
-        for resource in CLEARED_WITH_NAMESPACE:
+        for resource in (*custom, *CLEARED_WITH_NAMESPACE):
             left += await self._clear(resource, key.name)
         if left:
             return Result(_LOOK_AGAIN_S)
