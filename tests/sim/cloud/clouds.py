@@ -11,6 +11,7 @@ from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import KubeletConfiguration, NodePool
 from karpenter.runtime.clock import LoopClock
 from karpenter.sim.cloud import SimulatedCloud, open_cloud
+from karpenter.sim.cloud.provider import FindNodeClass
 from karpenter.sim.market.state import MarketSettings
 from tests.awsbuilders import NODE_CLASS_REF, an_aws_node_class
 from tests.builders import a_claim, a_pool, an_instance_type
@@ -30,6 +31,8 @@ def a_cloud(
     saved: Any = None,
     on_change: Any = None,
     catalog: Any = None,
+    find_class: FindNodeClass | None = None,
+    cluster_name: str = "simulated",
     **settings: Any,
 ) -> SimulatedCloud:
     """Return a cloud ten times as fast as the real one; `settings` are the market's."""
@@ -37,7 +40,8 @@ def a_cloud(
     pools = {one.key: one for one in (pool or replace(POOL, kubelet=kubelet), ORPHAN)}
     return open_cloud(
         clock,
-        node_class=lambda reference: found if reference.name == found.name else None,
+        node_class=find_class or (lambda reference: found if reference.name == found.name else None),
+        cluster_name=cluster_name,
         pool=pools.get,
         settings=MarketSettings(**settings),
         saved=saved,

@@ -147,8 +147,7 @@ class ChangingClass:
 
     def __init__(self, clock: LoopClock, before: AwsNodeClass) -> None:
         self.node_class: AwsNodeClass | None = before
-        self.cloud = a_cloud(clock, node_class=before)
-        self.cloud._node_class = lambda _: self.node_class
+        self.cloud = a_cloud(clock, find_class=lambda _: self.node_class)
 
     async def launched(self) -> NodeClaim:
         instance = await self.cloud.create(a_small_claim())

@@ -78,6 +78,17 @@ async def test_refused_offerings_are_not_tried_again_for_three_minutes(clock: Lo
     assert (await cloud.create(a_small_claim("three"))).capacity_type == "spot"
 
 
+async def test_a_claim_whose_offerings_were_all_refused_lately_says_when_they_are_tried_again(clock: LoopClock) -> None:
+    """Case WHY-PENDING (d)."""
+    cloud = a_cloud(clock)
+    cloud.market.exhaust()
+    with pytest.raises(InsufficientCapacityError):
+        await cloud.create(a_small_claim(kinds=("spot",)))
+    await clock.sleep(60)
+    with pytest.raises(InsufficientCapacityError, match=r"; 6 were refused lately, the first is tried again in 120 s"):
+        await cloud.create(a_small_claim("two", kinds=("spot",)))
+
+
 async def test_a_fallback_to_on_demand_with_few_types_is_warned_of(
     clock: LoopClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -136,8 +147,9 @@ async def test_without_user_tags_the_name_is_the_pools(clock: LoopClock) -> None
 async def test_other_clusters_machines_are_not_listed(clock: LoopClock) -> None:
     cloud = a_cloud(clock, catalog=a_catalog())
     await cloud.create(a_catalog_claim())
-    cloud._cluster_name = "another"
-    assert await cloud.list_instances() == ()
+    other = a_cloud(clock, catalog=a_catalog(), cluster_name="another", saved=cloud.market.dump())
+    assert len(await cloud.list_instances()) == 1
+    assert await other.list_instances() == ()
 
 
 async def test_idempotence_survives_a_restart(clock: LoopClock) -> None:
@@ -250,12 +262,10 @@ async def test_a_missing_node_class_is_named(clock: LoopClock) -> None:
 
 
 async def test_an_invalid_node_class_is_not_ready(clock: LoopClock) -> None:
-    cloud = a_cloud(clock)
-
     def refuse(_: object) -> None:
         raise ManifestError("AWSNodeTemplate default", [FieldError("spec.amiFamily", "is wrong")])
 
-    cloud._node_class = refuse
+    cloud = a_cloud(clock, find_class=refuse)
     with pytest.raises(NodeClassNotReadyError, match=r"not valid: AWSNodeTemplate default: spec\.amiFamily"):
         await cloud.instance_types(POOL)
 

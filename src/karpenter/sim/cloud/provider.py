@@ -147,6 +147,7 @@ class SimulatedCloud:
         if plan is None:
             raise InsufficientCapacityError(
                 f"no instance type that claim {claim.name!r} allows has an offering left that holds its pods"
+                + self._refused_lately(claim)
             )
         self._warn_of_fallback(claim, plan)
         request = LaunchRequest(
@@ -166,6 +167,18 @@ class SimulatedCloud:
                 f"the cloud has no capacity for claim {claim.name!r}: {refused}{more}", offerings=result.refused
             )
         return result.instance
+
+    def _refused_lately(self, claim: NodeClaim) -> str:
+        allowed = claim.requirements.allowed(labels.INSTANCE_TYPE)
+        again = [
+            until
+            for key in self.unavailable.offerings()
+            if allowed.allows(key.instance_type) and (until := self.unavailable.until(key)) is not None
+        ]
+        if not again:
+            return ""
+        wait_s = min(again) - self._clock.now()
+        return f"; {len(again)} were refused lately, the first is tried again in {wait_s:.0f} s"
 
     def _warn_of_fallback(self, claim: NodeClaim, plan: LaunchPlan) -> None:
         types = {found.name for found, _ in plan.options}
