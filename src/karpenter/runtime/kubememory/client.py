@@ -55,8 +55,12 @@ class MemoryKubeClient:
         """Yield changes after `resource_version` until the store cuts its watches. Raises Gone when it is too old."""
         kind = self._find(resource)
         wanted = select(kind, namespace=namespace, label_selector=label_selector, field_selector=field_selector)
-        async for change, record in self.store.watch(kind, wanted, revision=_revision(resource_version)):
-            yield WatchEvent(change, self._decode(resource, record), str(record.revision))
+        with self.store.follow(kind, revision=_revision(resource_version)) as follower:
+            while (changes := await follower.next()) is not None:
+                for change in changes:
+                    if seen := change.seen_by(wanted):
+                        word, record = seen
+                        yield WatchEvent(word, self._decode(resource, record), str(record.revision))
 
     async def create(self, resource: Resource[T], body: Mapping[str, Any], *, namespace: str = "") -> T:
         """Store a new object and return it as stored. Raises AlreadyExists, Invalid."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from bisect import bisect_right
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -49,7 +51,8 @@ class History:
         self._changes: list[Change] = []
         self._floor = floor
         self._waiting: set[asyncio.Event] = set()
-        self._cuts = 0
+        self.cuts = 0
+        """How often all watches were ended."""
 
     def append(self, change: Change) -> None:
         """Remember a change and wake the watchers."""
@@ -66,7 +69,7 @@ class History:
 
     def cut(self) -> None:
         """End every watch, as a server does that goes away."""
-        self._cuts += 1
+        self.cuts += 1
         self._wake()
 
     def since(self, revision: int) -> list[Change]:
@@ -75,18 +78,13 @@ class History:
             raise Gone(f"too old resource version: {revision} ({self._floor})")
         return self._changes[self._position(revision) :]
 
-    async def follow(self, revision: int) -> AsyncIterator[Change]:
-        """Yield changes after a revision as they come, until the watch is cut. Raises Gone."""
-        news, cuts = asyncio.Event(), self._cuts
+    @contextmanager
+    def follow(self, revision: int) -> Iterator[Follower]:
+        """Return a reader of the changes after a revision, for as long as the block lasts."""
+        news = asyncio.Event()
         self._waiting.add(news)
         try:
-            while cuts == self._cuts:
-                news.clear()
-                for change in self.since(revision):
-                    yield change
-                    revision = change.revision
-                if not news.is_set():
-                    await news.wait()
+            yield Follower(self, revision, news)
         finally:
             self._waiting.discard(news)
 
@@ -96,3 +94,37 @@ class History:
     def _wake(self) -> None:
         for news in self._waiting:
             news.set()
+
+
+class Follower:
+    """Reads the changes of one kind as they come."""
+
+    def __init__(self, history: History, revision: int, news: asyncio.Event) -> None:
+        self._history = history
+        self._revision = revision
+        self._news = news
+        self._cuts = history.cuts
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Let `next` return None from now on."""
+        self._is_stopped = True
+        self._news.set()
+
+    async def next(self, *, within_s: float | None = None) -> list[Change] | None:
+        """Return the next changes, none if there are none within some seconds; None when the watch was cut
+        or stopped.
+
+        Raises Gone when changes were dropped before they could be read.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while True:
+                    self._news.clear()
+                    if self._is_stopped or self._cuts != self._history.cuts:
+                        return None
+                    if changes := self._history.since(self._revision):
+                        self._revision = changes[-1].revision
+                        return changes
+                    await self._news.wait()
+        return []

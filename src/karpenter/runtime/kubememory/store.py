@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -23,7 +24,7 @@ from karpenter.runtime.kubememory.deletion import (
     is_released,
     request_deletion,
 )
-from karpenter.runtime.kubememory.history import ChangeType
+from karpenter.runtime.kubememory.history import Follower
 from karpenter.runtime.kubememory.intake import FieldValidation, take_in
 from karpenter.runtime.kubememory.journal import Journal
 from karpenter.runtime.kubememory.metadata import (
@@ -137,13 +138,9 @@ class MemoryStore:
         records = self._storage.all(kind) if revision is None else self._storage.as_of(kind, revision)
         return [record for record in records if selection.matches(record)]
 
-    async def watch(
-        self, resource: ApiResource, selection: Selection = EVERYTHING, *, revision: int
-    ) -> AsyncIterator[tuple[ChangeType, Record]]:
-        """Yield what changes after a revision, until the watch is cut. Raises Gone when the revision is too old."""
-        async for change in self._storage.history(resource.key).follow(revision):
-            if seen := change.seen_by(selection):
-                yield seen
+    def follow(self, resource: ApiResource, *, revision: int) -> AbstractContextManager[Follower]:
+        """Return a reader of the changes of a kind after a revision; who selects asks each change `seen_by`."""
+        return self._storage.history(resource.key).follow(revision)
 
     def cut_watches(self) -> None:
         """End every watch, as a server does that goes away; clients resume where they were."""

@@ -1,0 +1,176 @@
+"""In which form objects are answered: as they are, as rows of a table, or as their metadata alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from karpenter.model.units import UnixSeconds
+from karpenter.runtime.kube import KubeError, RawObject
+from karpenter.runtime.kubememory.records import Record
+from karpenter.runtime.kubememory.resources import ApiResource
+from karpenter.sim.apiserver.printing import Printer
+
+_META_V1: Final = "meta.k8s.io/v1"
+_AS: Final = re.compile(r"\bas=([A-Za-z]+)")
+
+
+class NotAcceptable(KubeError):
+    """No form that the client takes is served."""
+
+    status, reason = 406, "NotAcceptable"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a list answers beside its items."""
+
+    revision: int
+    token: str = ""
+    """Where the next page starts; empty on the last."""
+    remaining: int = 0
+
+
+class Plain:
+    """Objects as they are."""
+
+    def __init__(self, resource: ApiResource, *, is_storage_version: bool = True) -> None:
+        self._resource = resource
+        self._is_storage_version = is_storage_version
+
+    def one(self, record: Record) -> bytes:
+        """Return one object."""
+        if self._is_storage_version:
+            return record.data
+        return msgspec.json.encode(record.decode() | {"apiVersion": self._resource.api_version})
+
+    def many(self, records: Iterable[Record], page: Page) -> bytes:
+        """Return a list: the objects' own bytes are put together, nothing is encoded anew."""
+        head = {
+            "kind": self._resource.list_kind,
+            "apiVersion": self._resource.api_version,
+            "metadata": _list_meta(page),
+        }
+        return (
+            msgspec.json.encode(head)[:-1] + b',"items":[' + b",".join(self.one(record) for record in records) + b"]}"
+        )
+
+    def bookmark(self, revision: int) -> bytes:
+        """Return an object that tells a revision only."""
+        return msgspec.json.encode(_marker(self._resource.kind, self._resource.api_version, revision))
+
+
+class Partial:
+    """Metadata alone."""
+
+    def one(self, record: Record) -> bytes:
+        """Return one object's metadata."""
+        return msgspec.json.encode(_partial(record.decode()))
+
+    def many(self, records: Iterable[Record], page: Page) -> bytes:
+        """Return a list of metadata."""
+        return msgspec.json.encode(
+            {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": _META_V1,
+                "metadata": _list_meta(page),
+                "items": [_partial(record.decode()) for record in records],
+            }
+        )
+
+    def bookmark(self, revision: int) -> bytes:
+        """Return metadata that tell a revision only."""
+        return msgspec.json.encode(_marker("PartialObjectMetadata", _META_V1, revision))
+
+
+class Table:
+    """Rows, as kubectl prints them."""
+
+    def __init__(self, printer: Printer, now: Callable[[], UnixSeconds], *, include: str) -> None:
+        self._printer = printer
+        self._now = now
+        self._include = include or "Metadata"
+        self._headings: list[dict[str, Any]] | None = [column.definition() for column in printer.columns]
+
+    def one(self, record: Record) -> bytes:
+        """Return a table of one row."""
+        return self.many([record], Page(record.revision))
+
+    def many(self, records: Iterable[Record], page: Page) -> bytes:
+        """Return a table. Within one watch, only the first has headings."""
+        now = self._now()
+        table = {
+            "kind": "Table",
+            "apiVersion": _META_V1,
+            "metadata": _list_meta(page),
+            "columnDefinitions": self._headings,
+            "rows": [self._row(record.decode(), now) for record in records],
+        }
+        return msgspec.json.encode(table)
+
+    def bookmark(self, revision: int) -> bytes:
+        """Return a row that tells a revision only."""
+        row = {
+            "cells": [None] * len(self._printer.columns),
+            "object": _marker("PartialObjectMetadata", _META_V1, revision),
+        }
+        meta = _list_meta(Page(revision))
+        return msgspec.json.encode({"kind": "Table", "apiVersion": _META_V1, "metadata": meta, "rows": [row]})
+
+    def forget_headings(self) -> None:
+        """Leave the headings out from now on: the first event of a watch has told them."""
+        self._headings = None
+
+    def _row(self, tree: RawObject, now: UnixSeconds) -> dict[str, Any]:
+        row: dict[str, Any] = {"cells": list(self._printer.cells(tree, now))}
+        match self._include:
+            case "Object":
+                row["object"] = tree
+            case "Metadata":
+                row["object"] = _partial(tree)
+        return row
+
+
+Format = Plain | Partial | Table
+
+
+def negotiate(
+    accept: str, resource: ApiResource, printer: Callable[[], Printer], *, now: Callable[[], UnixSeconds], include: str,
+    is_storage_version: bool,
+) -> Format:  # fmt: skip
+    """Return the first form that a client accepts and we have. Raises NotAcceptable."""
+    for part in accept.split(",") if accept else ("*/*",):
+        media = part.split(";")[0].strip()
+        if media not in ("application/json", "*/*", "application/*", ""):
+            continue
+        match _AS.search(part):
+            case None:
+                return Plain(resource, is_storage_version=is_storage_version)
+            case found if found[1] == "Table":
+                return Table(printer(), now, include=include)
+            case found if found[1] in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+                return Partial()
+    raise NotAcceptable("only the following media types are accepted: application/json")
+
+
+def _list_meta(page: Page) -> dict[str, Any]:
+    meta: dict[str, Any] = {"resourceVersion": str(page.revision)}
+    if page.token:
+        meta |= {"continue": page.token, "remainingItemCount": page.remaining}
+    return meta
+
+
+def _partial(tree: RawObject) -> dict[str, Any]:
+    return {"kind": "PartialObjectMetadata", "apiVersion": _META_V1, "metadata": tree["metadata"]}
+
+
+def _marker(kind: str, api_version: str, revision: int) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "apiVersion": api_version,
+        "metadata": {"resourceVersion": str(revision), "creationTimestamp": None},
+    }

@@ -1,0 +1,128 @@
+"""What a request asks for beside its path: query parameters and body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import msgspec
+import yaml
+from aiohttp import web
+
+from karpenter.runtime.kube import BadRequest, PatchType, Propagation, UnsupportedMediaType
+from karpenter.runtime.kubememory.deletion import DeleteOptions
+from karpenter.runtime.kubememory.intake import FieldValidation
+from karpenter.runtime.kubememory.records import Json
+from karpenter.runtime.kubememory.store import WriteOptions
+
+_PATCH_TYPES: Final[Mapping[str, PatchType]] = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+    "application/apply-patch+yaml": "apply",
+}
+_VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
+_PROPAGATIONS: Final = ("Background", "Foreground", "Orphan")
+_JSON_TYPES: Final = ("application/json", "application/octet-stream", "text/plain", "")
+_YAML_TYPES: Final = ("application/yaml", "application/x-yaml", "text/yaml", "application/apply-patch+yaml")
+
+
+def is_true(value: str | None) -> bool:
+    """Return whether a query parameter is set, by the rule of the API: anything but empty, `0` and `false` is."""
+    return value is not None and value.lower() not in ("", "0", "false")
+
+
+def whole_number(query: Mapping[str, str], name: str) -> int | None:
+    """Return a query parameter as a number; None when it is absent. Raises BadRequest."""
+    text = query.get(name, "")
+    if not text:
+        return None
+    try:
+        return int(text)
+    except ValueError as error:
+        raise BadRequest(f"query parameter {name!r} is no number: {text!r}") from error
+
+
+def write_options(request: web.Request, *, subresource: str = "") -> WriteOptions:
+    """Return how a request wants to write. Raises BadRequest."""
+    query = request.query
+    validation = query.get("fieldValidation") or "Warn"
+    if validation not in _VALIDATIONS:
+        raise BadRequest(f"fieldValidation: unsupported value {validation!r}; it is one of Ignore, Warn, Strict")
+    return WriteOptions(
+        dry_run=_is_dry(query.getall("dryRun", [])),
+        subresource=subresource,
+        field_validation=cast(FieldValidation, validation),
+        field_manager=query.get("fieldManager") or _agent(request),
+        force=is_true(query.get("force")),
+    )
+
+
+def _is_dry(values: list[str]) -> bool:
+    if unknown := [value for value in values if value not in ("", "All")]:
+        raise BadRequest(f"dryRun: unsupported value {unknown[0]!r}; it is All or absent")
+    return "All" in values
+
+
+def _agent(request: web.Request) -> str:
+    # As a real server: who does not name itself is named by the first word of its user agent.
+    return request.headers.get("User-Agent", "unknown").partition("/")[0] or "unknown"
+
+
+async def read_object(request: web.Request) -> dict[str, Any]:
+    """Return the object in a body, JSON or YAML. Raises BadRequest, UnsupportedMediaType."""
+    value = await _read(request)
+    if not isinstance(value, dict):
+        raise BadRequest("the body of the request must be one object")
+    return value
+
+
+async def read_patch(request: web.Request) -> tuple[PatchType, Json]:
+    """Return the kind of a patch and the patch. Raises BadRequest, UnsupportedMediaType."""
+    patch_type = _PATCH_TYPES.get(request.content_type)
+    if patch_type is None:
+        raise UnsupportedMediaType(
+            "the body of the request was in an unknown format - accepted media types include: "
+            + ", ".join(_PATCH_TYPES)
+        )
+    return patch_type, await _read(request)
+
+
+async def _read(request: web.Request) -> Json:
+    data = await request.read()
+    content_type = request.content_type
+    try:
+        if content_type in _YAML_TYPES:
+            return yaml.load(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        if content_type in _JSON_TYPES or content_type in _PATCH_TYPES:
+            return msgspec.json.decode(data)
+    except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadRequest(f"the body of the request cannot be read: {error}") from error
+    raise UnsupportedMediaType(
+        "the body of the request was in an unknown format - accepted media types include: application/json, "
+        f"application/yaml; this was {content_type}"
+    )
+
+
+async def delete_options(request: web.Request) -> DeleteOptions:
+    """Return how a request wants to delete, from its body and its query. Raises BadRequest."""
+    body = await _read(request) if request.can_read_body else {}
+    if not isinstance(body, dict):
+        raise BadRequest("the body of a deletion must be DeleteOptions")
+    query = request.query
+    propagation = query.get("propagationPolicy") or body.get("propagationPolicy")
+    if propagation is None and (orphans := body.get("orphanDependents")) is not None:
+        propagation = "Orphan" if orphans else "Background"
+    if propagation is not None and propagation not in _PROPAGATIONS:
+        raise BadRequest(
+            f"propagationPolicy: unsupported value {propagation!r}; it is one of {', '.join(_PROPAGATIONS)}"
+        )
+    grace_s = whole_number(query, "gracePeriodSeconds")
+    preconditions = body.get("preconditions") or {}
+    return DeleteOptions(
+        grace_period_s=grace_s if grace_s is not None else body.get("gracePeriodSeconds"),
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
+        propagation=cast(Propagation | None, propagation),
+        dry_run=_is_dry([*query.getall("dryRun", []), *(body.get("dryRun") or [])]),
+    )

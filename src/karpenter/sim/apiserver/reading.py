@@ -1,0 +1,106 @@
+"""Getting and listing: one object, or pages of many."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from bisect import bisect_right
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from karpenter.model.units import ObjectKey
+from karpenter.runtime.kube import BadRequest, Gone
+from karpenter.runtime.kubememory.records import Record
+from karpenter.runtime.kubememory.selectors import Selection, select
+from karpenter.runtime.kubememory.store import MemoryStore
+from karpenter.sim.apiserver.answers import answer_bytes
+from karpenter.sim.apiserver.formats import Format, Page, negotiate
+from karpenter.sim.apiserver.printing import printer_of
+from karpenter.sim.apiserver.queries import whole_number
+from karpenter.sim.apiserver.targets import Target
+
+_TOO_OLD: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter."
+)
+
+
+class _Token(msgspec.Struct):
+    """Where a list stopped: the revision that all its pages show, and the last object told."""
+
+    revision: int
+    namespace: str
+    name: str
+
+
+def format_of(request: web.Request, target: Target, store: MemoryStore) -> Format:
+    """Return the form in which a client wants its answer. Raises NotAcceptable."""
+    custom = store.custom(target.resource)
+    return negotiate(
+        request.headers.get("Accept", ""),
+        target.resource,
+        lambda: printer_of(target.resource, custom),
+        now=store.now,
+        include=request.query.get("includeObject", ""),
+        is_storage_version=custom is None or custom.stored_as == target.resource.api_version,
+    )
+
+
+def selection_of(request: web.Request, target: Target) -> Selection:
+    """Return what a list or watch is about. Raises BadRequest."""
+    query = request.query
+    return select(
+        target.resource,
+        namespace=target.namespace,
+        label_selector=query.get("labelSelector", ""),
+        field_selector=query.get("fieldSelector", ""),
+    )
+
+
+def get(request: web.Request, target: Target, store: MemoryStore) -> web.Response:
+    """Answer with one object."""
+    return answer_bytes(format_of(request, target, store).one(store.get(target.resource, target.key)))
+
+
+def list_objects(request: web.Request, target: Target, store: MemoryStore) -> web.Response:
+    """Answer with all objects that are asked for, or one page of them: all pages are of one revision."""
+    form, selection = format_of(request, target, store), selection_of(request, target)
+    limit, token = whole_number(request.query, "limit"), request.query.get("continue", "")
+    if token:
+        start = _read_token(token)
+        try:
+            records = store.list(target.resource, selection, revision=start.revision)
+        except Gone as error:
+            raise Gone(_TOO_OLD) from error
+        revision = start.revision
+        after = ObjectKey(start.namespace, start.name)
+        records = records[bisect_right(records, after, key=lambda record: record.key) :]
+    else:
+        revision = _exact_revision(request) or store.revision
+        records = store.list(target.resource, selection, revision=revision)
+    shown, page = _cut(records, limit, revision)
+    return answer_bytes(form.many(shown, page))
+
+
+def _exact_revision(request: web.Request) -> int | None:
+    if request.query.get("resourceVersionMatch") != "Exact":
+        return None  # the newest is never older than what was asked for
+    return whole_number(request.query, "resourceVersion")
+
+
+def _cut(records: list[Record], limit: int | None, revision: int) -> tuple[list[Record], Page]:
+    if not limit or len(records) <= limit:
+        return records, Page(revision)
+    last = records[limit - 1].key
+    token = base64.urlsafe_b64encode(msgspec.json.encode(_Token(revision, last.namespace, last.name))).decode()
+    return records[:limit], Page(revision, token.rstrip("="), len(records) - limit)
+
+
+def _read_token(text: str) -> _Token:
+    try:
+        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return msgspec.json.decode(data, type=_Token)
+    except (binascii.Error, ValueError, msgspec.DecodeError) as error:
+        raise BadRequest("continue key is not valid: start the list again without it") from error
