@@ -6,7 +6,7 @@ Source: spec v1alpha5 §1.4, §3.2 (AWS-10 … AWS-16), §3.3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -65,7 +65,7 @@ class InstanceTypeCache:
             shape, made = remembered.get(record.name, (None, None))
             if made is None or made.offerings != offered:
                 shape = shape or _shape(record, build, region=self._region, settings=self._settings)
-                made = shape.offered(offered)
+                made = shape.offered(offered, before=made)
                 remembered[record.name] = (shape, made)
             resolved.append(made)
         return tuple(resolved)
@@ -86,13 +86,17 @@ class _Shape:
     allocatable: Mapping[str, int]
     volume_limits: Mapping[str, int]
 
-    def offered(self, offerings: tuple[Offering, ...]) -> InstanceType:
+    def offered(self, offerings: tuple[Offering, ...], *, before: InstanceType | None = None) -> InstanceType:
+        """Return the type with these offerings; `before` is what it was, as most often only prices change."""
         available = [offering for offering in offerings if offering.available]
-        places = (
-            _one_of(labels.ZONE, frozenset(offering.zone for offering in available)),
-            _one_of(labels.CAPACITY_TYPE, frozenset(offering.capacity_type for offering in available)),
-        )
-        requirements = Requirements((*self.requirements, *places))
+        zones = _one_of(labels.ZONE, frozenset(offering.zone for offering in available))
+        kinds = _one_of(labels.CAPACITY_TYPE, frozenset(offering.capacity_type for offering in available))
+        if before is not None and (before.requirements[labels.ZONE], before.requirements[labels.CAPACITY_TYPE]) == (
+            zones,
+            kinds,
+        ):
+            return replace(before, offerings=offerings)
+        requirements = Requirements((*self.requirements, zones, kinds))
         return InstanceType(self.name, requirements, offerings, self.capacity, self.allocatable, self.volume_limits)
 
 
