@@ -95,9 +95,5 @@ def _field_test(resource: ApiResource, part: str, whole: str) -> Test:
     label, operator, value = match.groups()
     own = ("metadata.name", "metadata.namespace") if resource.namespaced else ("metadata.name",)
     if label not in own and label not in resource.field_labels:
-        where = f"{resource.group}/{resource.version}, Resource={resource.plural}"
-        raise BadRequest(
-            f'Unable to find "{where}" that match label selector "", field selector "{whole}": '
-            f"field label not supported: {label}"
-        )
+        raise BadRequest(f"field label not supported: {label}")
     return lambda fields: (fields[label] == value) is (operator != "!=")

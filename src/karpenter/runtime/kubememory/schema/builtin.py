@@ -60,7 +60,7 @@ def _types() -> dict[str, dict[str, Schema]]:
     for line in lines:
         if not line.startswith(" "):
             name, *words = line.split()
-            types[name] = {"apiVersion": _STRING, "kind": _STRING}
+            types[name] = {"apiVersion": _STRING, "kind": _STRING} if "kind" in words else {}
             atomic.update([name] if "atomic" in words else [])
     inlined: list[tuple[str, str]] = []
     owner = ""
