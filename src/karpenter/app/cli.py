@@ -29,6 +29,11 @@ app = App(
 )
 
 app.command(
+    "karpenter.app.demo:demo",
+    name="demo",
+    help="Run a cluster with Karpenter in this process: API server, scheduler, kubelets and cloud, all simulated.",
+)
+app.command(
     "karpenter.app.simulate:simulate",
     name="simulate",
     help="Say where pending pods would go and which nodes would be launched for them, offline.",

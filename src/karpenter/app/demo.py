@@ -1,0 +1,194 @@
+"""`karpenter demo`: a cluster with Karpenter in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from karpenter import __version__
+from karpenter.app.embedded.cluster import CLUSTER_FILE, ClusterOptions, EmbeddedCluster
+from karpenter.app.embedded.kubeconfigs import write_kubeconfig
+from karpenter.app.embedded.page import status_page
+from karpenter.app.embedded.sample import apply_sample
+from karpenter.app.embedded.settled import wait_settled
+from karpenter.app.embedded.web import HOST, StatusServer
+from karpenter.app.embedded.words import Whereabouts, greeting
+from karpenter.app.errors import BadInputError, SettingsError
+from karpenter.app.process import run_process
+from karpenter.app.settings import Settings, read_settings
+from karpenter.model.catalog import load_catalog
+from karpenter.runtime import logs
+from karpenter.runtime.clock import Clock, WallClock
+from karpenter.sim.apiserver import ApiServer, ApiServerError
+from karpenter.sim.kubelet import StartupTaints
+
+SETTLED, NOT_SETTLED = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """What the flags say."""
+
+    cluster: ClusterOptions
+    port: int
+    sample: bool
+    kubeconfig_out: Path | None
+    exit_when_settled: bool
+
+
+def demo(
+    *,
+    port: int = 8080,
+    cloud_speed: float = 10.0,
+    sample: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    startup_taints: StartupTaints = "auto",
+    kubeconfig_out: Path | None = None,
+    data: Path | None = None,
+    catalog: Path | None = None,
+    seed: int = 0,
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=(), show_default=False)] = (),
+    exit_when_settled: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+) -> int:
+    """Run a cluster with Karpenter in this process: API server, scheduler, kubelets and cloud, all simulated.
+
+    It prints a kubeconfig and what to type next. Ctrl-C ends it.
+
+    Parameters
+    ----------
+    port
+        Plain HTTP on loopback for the status page, /healthz, /readyz and /metrics; 0 takes any free port.
+    cloud_speed
+        How many times as fast as a real cloud machines boot and end.
+    sample
+        Apply a pool and a workload to look at; the pool takes nothing else.
+    startup_taints
+        Whether startup taints go away by themselves a few seconds after a node is ready, or stay until you remove them.
+    kubeconfig_out
+        Where to write the kubeconfig; by default into the data folder, or a temporary one.
+    data
+        A folder that keeps cluster, cloud, port and kubeconfig; with the same folder everything goes on where it was.
+    catalog
+        Instance types from this file instead of those of AWS.
+    seed
+        Fixes boot delays, shortages and spot prices of a new cloud.
+    set_
+        A setting, KEY=VALUE; docs/settings.md lists them. May be given several times.
+    exit_when_settled
+        End with 0 once no pod waits for a node and no machine is on its way, for 5 seconds; with 1 after 5 minutes.
+    """
+    if cloud_speed <= 0:
+        raise SettingsError(f"--cloud-speed {cloud_speed:g}: it must be more than 0")
+    settings = read_settings(set_, os.environ)
+    options = DemoOptions(
+        cluster=ClusterOptions(
+            cloud_speed=cloud_speed,
+            seed=seed,
+            startup_taints=startup_taints,
+            catalog=None if catalog is None else load_catalog(catalog),
+            data=data,
+        ),
+        port=port,
+        sample=sample,
+        kubeconfig_out=kubeconfig_out,
+        exit_when_settled=exit_when_settled,
+    )
+    return run_process(_demo(settings, options)) or 0
+
+
+async def _demo(settings: Settings, options: DemoOptions) -> int:
+    clock = WallClock()
+    logs.configure(clock, sys.stderr, level=settings.process.log_level, encoding="console")
+    with _folder(options.cluster.data) as folder:
+        is_restart = (folder / CLUSTER_FILE).exists()
+        cluster = EmbeddedCluster(clock, settings=settings, options=options.cluster)
+        try:
+            async with _status(cluster, clock, options.port) as page, _api(cluster, options, folder) as api:
+                where = Whereabouts(
+                    version=__version__,
+                    page=page,
+                    kubeconfig=_place_kubeconfig(api, options, folder),
+                    is_restart=is_restart,
+                    sample=options.sample,
+                    startup_taints=options.cluster.startup_taints,
+                    cloud_speed=options.cluster.cloud_speed,
+                    data=options.cluster.data,
+                )
+                return await _run(cluster, clock, options, where=where)
+        finally:
+            cluster.close()
+
+
+async def _run(cluster: EmbeddedCluster, clock: Clock, options: DemoOptions, *, where: Whereabouts) -> int:
+    """Run until it is interrupted, or has settled if that ends it; return the exit status."""
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(cluster.run(), name="cluster")
+        await cluster.wait_ready()
+        if options.sample:
+            await apply_sample(cluster.client, custom_catalog=options.cluster.catalog is not None)
+        print(greeting(where), flush=True)
+        if not options.exit_when_settled:
+            await running
+        settled = await wait_settled(cluster.assembly.operator.state, clock)
+        running.cancel()
+    return SETTLED if settled else NOT_SETTLED
+
+
+@contextlib.contextmanager
+def _folder(data: Path | None) -> Iterator[Path]:
+    """Yield the folder for what the demo writes: the one given, which stays, or a temporary one."""
+    if data is None:
+        with TemporaryDirectory(prefix="karpenter-demo-") as temporary:
+            yield Path(temporary)
+        return
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"--data {data}: {(error.strerror or str(error)).lower()}") from error
+    yield data
+
+
+@contextlib.asynccontextmanager
+async def _status(cluster: EmbeddedCluster, clock: Clock, port: int) -> AsyncIterator[str]:
+    """Serve the status page; yield its URL."""
+    server = StatusServer(
+        page=lambda: status_page(cluster.assembly.operator.state.snapshot(clock.now()), version=__version__),
+        is_ready=lambda: cluster.assembly.is_ready,
+        metrics=cluster.metrics,
+    )
+    bound = await server.start(port)
+    try:
+        yield f"http://{HOST}:{bound}/"
+    finally:
+        await server.stop()
+
+
+@contextlib.asynccontextmanager
+async def _api(cluster: EmbeddedCluster, options: DemoOptions, folder: Path) -> AsyncIterator[ApiServer]:
+    """Serve the Kubernetes API over TLS, on the port that it had before."""
+    server = ApiServer(cluster.store, data_dir=folder / "apiserver" if options.cluster.data else None)
+    try:
+        await server.start()
+    except ApiServerError as error:
+        raise BadInputError(str(error)) from error
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+def _place_kubeconfig(api: ApiServer, options: DemoOptions, folder: Path) -> Path:
+    if options.kubeconfig_out is not None:
+        write_kubeconfig(options.kubeconfig_out, api.kubeconfig(), flag="--kubeconfig-out")
+        return options.kubeconfig_out.absolute()
+    path = folder / "kubeconfig"
+    write_kubeconfig(path, api.kubeconfig())
+    return path.absolute()
