@@ -42,7 +42,14 @@ class ScriptedServer:
     a word. After the last script, lists repeat the last answer and watches stay open and silent.
     """
 
-    def __init__(self, lists: Sequence[Listing[Any] | KubeError], watches: Sequence[Sequence[Step]] = ()) -> None:
+    def __init__(
+        self,
+        lists: Sequence[Listing[Any] | KubeError],
+        watches: Sequence[Sequence[Step]] = (),
+        *,
+        list_takes_s: float = 0.0,
+    ) -> None:
+        self._list_takes_s = list_takes_s
         self._lists = list(lists)
         self._watches = [list(steps) for steps in watches]
         self.calls: list[tuple[str, float]] = []
@@ -52,6 +59,7 @@ class ScriptedServer:
 
     async def list(self, resource: object, **scope: str) -> Listing[Any]:
         self._note("list")
+        await asyncio.sleep(self._list_takes_s)
         answer = self._lists.pop(0) if len(self._lists) > 1 else self._lists[0]
         if isinstance(answer, KubeError):
             raise answer

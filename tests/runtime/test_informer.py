@@ -141,7 +141,7 @@ async def test_the_problem_is_known_until_the_watch_is_fine_again(clock) -> None
     down = Unavailable("connection refused")
     informer = an_informer(ScriptedServer([down, down, a_list(7)]), clock)
     running = asyncio.create_task(informer.run())
-    await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
     assert informer.problem is down
     await informer.wait_synced()
     assert informer.problem is None
@@ -206,6 +206,42 @@ async def test_a_folded_deletion_of_one_uid_leaves_its_successor_alone(clock) ->
     await run_for(1, informer)
     informer.fold_deleted(ObjectKey("", "n1"), uid="first")
     assert known(informer) == {"n1": "3"}
+
+
+async def test_the_late_end_of_an_object_does_not_take_its_folded_successor_away(clock) -> None:
+    events = [10.0, deleted(a_node("n1", 9)), added(a_node("n1", 12, uid="second"))]
+    informer = an_informer(ScriptedServer([a_list(7, a_node("n1", 3))], [events]), clock)
+    running = asyncio.create_task(informer.run())
+    await informer.wait_synced()
+    informer.fold(a_node("n1", 12, uid="second"))
+    informer.subscribe(heard := Heard())
+    await asyncio.sleep(20)
+    assert heard.take() == ["ADDED n1@12"]
+    running.cancel()
+
+
+async def test_a_list_that_was_under_way_does_not_bring_back_what_was_folded_as_gone(clock) -> None:
+    lists = [a_list(7, a_node("n1", 3)), a_list(8, a_node("n1", 3))]
+    server = ScriptedServer(lists, [[bookmark(7), 10.0, Gone("old")], [60.0]], list_takes_s=5)
+    informer = an_informer(server, clock)
+    running = asyncio.create_task(informer.run())
+    await asyncio.sleep(17)  # the second list runs from 15 s to 20 s
+    informer.fold_deleted(ObjectKey("", "n1"))
+    await asyncio.sleep(10)
+    assert known(informer) == {}
+    running.cancel()
+
+
+async def test_what_a_later_list_shows_is_there_although_it_was_folded_as_gone(clock) -> None:
+    lists = [a_list(7, a_node("n1", 3)), a_list(8, a_node("n1", 3))]
+    informer = an_informer(ScriptedServer(lists, [[bookmark(7), 10.0, Gone("old")]]), clock)
+    running = asyncio.create_task(informer.run())
+    await informer.wait_synced()
+    informer.fold_deleted(ObjectKey("", "n1"))
+    assert known(informer) == {}
+    await asyncio.sleep(20)
+    assert known(informer) == {"n1": "3"}
+    running.cancel()
 
 
 async def test_an_object_that_was_deleted_and_created_again_is_told_as_both(clock, heard) -> None:
