@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from karpenter.model.core import Pod
 from karpenter.scheduling.bins import Bins, Item
@@ -14,6 +15,8 @@ from karpenter.scheduling.plans import claim_plans, deal_pods, placements
 from karpenter.scheduling.reasons import Judge
 from karpenter.scheduling.reporter import Reporter
 from karpenter.scheduling.solution import Reason, Solution, Unschedulable
+
+_NOTHING_LAUNCHED: Final = (Reason(None, "pool", "NoRoom", "no node has room for it, and nothing may be launched"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,8 @@ class Answer:
     def build(self, items: Sequence[Item], demand: Demand, *, complete: bool) -> Solution:
         """Return what was found; a group that must be placed as a whole and cannot be is not placed at all."""
         pods, left = deal_pods(self.bins, self.classes)
-        refused = self._refused(items, left) if complete else ()
-        if demand.fulfilment == "all-or-nothing" and left:
+        refused = self._refused(items, left, demand) if complete else ()
+        if demand.fulfilment == "all-or-nothing" and any(left):
             placed = [pod for group in pods for pod in group]
             solution = Solution(unschedulable=(*refused, *_with_the_group(placed, refused)), complete=complete)
         else:
@@ -40,11 +43,14 @@ class Answer:
         self._report(solution, pods)
         return solution
 
-    def _refused(self, items: Sequence[Item], left: Sequence[Sequence[Pod]]) -> tuple[Unschedulable, ...]:
+    def _refused(
+        self, items: Sequence[Item], left: Sequence[Sequence[Pod]], demand: Demand
+    ) -> tuple[Unschedulable, ...]:
         refused: list[Unschedulable] = []
         for item, pods in zip(items, left, strict=True):
             if pods:
-                reasons = self.judge.reasons(item.cls, item.rule)
+                checked = demand.fulfilment == "check-only" and item.cls.fault is None
+                reasons = _NOTHING_LAUNCHED if checked else self.judge.reasons(item.cls, item.rule)
                 refused.extend(Unschedulable(pod, reasons) for pod in pods)
         return tuple(refused)
 

@@ -13,7 +13,7 @@ Fulfilment = Literal["each", "all-or-nothing", "check-only"]
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Pods that are placed one by one (`each`), together or not at all, or only looked at.
+    """Pods that are placed one by one (`each`), together or not at all, or only where there is room already.
 
     Gangs, provisioning requests, capacity buffers and static replicas are demands, not special cases.
     """

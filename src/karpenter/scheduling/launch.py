@@ -10,8 +10,8 @@ import numpy as np
 from karpenter.scheduling.bins import Bins, Item
 from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.limits import Budget
+from karpenter.scheduling.packing.pack import pack
 from karpenter.scheduling.packing.problem import Pattern, Problem
-from karpenter.scheduling.packing.sequence import pack
 
 _NO_CAP = 1 << 40
 
@@ -25,7 +25,16 @@ class _Offers:
     """J×Z×K."""
 
 
-def launch(bins: Bins, items: Sequence[Item], budget: Budget, *, columns: Ints, node_fee: float) -> None:
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a machine costs beside its price, and how hard to look for cheaper ones."""
+
+    node_fee: float
+    """USD per hour."""
+    rounds: int
+
+
+def launch(bins: Bins, items: Sequence[Item], budget: Budget, *, columns: Ints, effort: Effort) -> None:
     """Open machines of these columns for as many copies of the items as can be; what cannot stays in `left`."""
     waiting = [item for item in items if item.left]
     shapes = _shapes(bins, waiting, columns)
@@ -39,12 +48,20 @@ def launch(bins: Bins, items: Sequence[Item], budget: Budget, *, columns: Ints, 
         count=np.array([sum(item.left for item in members) for members in shapes]),
         most=np.full(len(shapes), _NO_CAP),
         room=bins.columns.room[offers.column],
-        price=prices + node_fee,
+        price=prices + effort.node_fee,
         admits=admits,
         charge=budget.charge[offers.column],
         budget=budget.left,
     )
-    for pattern in pack(problem).patterns:
+    packing = pack(problem, rounds=effort.rounds)
+    priorities = sorted({item.cls.priority for item in waiting}, reverse=True)
+    if packing.unplaced and len(priorities) > 1:
+        # Limits leave somebody pending: the important ones take what there is before the others are looked at.
+        for priority in priorities:
+            group = [item for item in waiting if item.cls.priority == priority]
+            launch(bins, group, budget, columns=columns, effort=effort)
+        return
+    for pattern in packing.patterns:
         _open(bins, shapes, pattern, offers=offers)
         budget.take(int(offers.column[pattern.offer]), pattern.times)
 

@@ -23,7 +23,7 @@ from karpenter.scheduling.columns import columns_of
 from karpenter.scheduling.daemons import daemons_of, load_of
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.lanes import lanes_of
-from karpenter.scheduling.launch import launch
+from karpenter.scheduling.launch import Effort, launch
 from karpenter.scheduling.limits import Budget, budget_of
 from karpenter.scheduling.machines import Machines
 from karpenter.scheduling.nodes import nodes_of
@@ -83,7 +83,7 @@ def _begin(snapshot: Snapshot, demand: Demand, options: Options, *, reporter: Re
         items=_items(classes, levels, resources),
         budget=budget,
         machines=Machines(columns, budget, most_types=options.max_instance_types),
-        node_fee=policy.node_fee,
+        effort=Effort(policy.node_fee, options.rounds),
         reporter=reporter,
     )
     return work, Judge(snapshot, daemons, budget, well_known)
@@ -124,7 +124,7 @@ class _Work:
     items: list[Item]
     budget: Budget
     machines: Machines
-    node_fee: float
+    effort: Effort
     reporter: Reporter | None
 
     def run(self, stop: StopCheck, *, may_launch: bool) -> bool:
@@ -139,6 +139,8 @@ class _Work:
             waiting = [(item, tier) for item in order if item.left and (tier := self._tier(item)) is not None]
             if not waiting or not may_launch:
                 return True
+            if stop():
+                return False
             # Those whom only pools of low weight can serve come first: what their machines have left costs nothing.
             last = max(tier for _, tier in waiting)
             self._launch([item for item, tier in waiting if tier == last], last, scale)
@@ -157,7 +159,7 @@ class _Work:
     def _launch(self, items: Sequence[Item], tier: int, scale: Floats) -> None:
         for item in items:
             self.bins.fill(item, slice(len(self.bins.nodes), self.bins.size), scale)
-        launch(self.bins, items, self.budget, columns=self._columns(tier), node_fee=self.node_fee)
+        launch(self.bins, items, self.budget, columns=self._columns(tier), effort=self.effort)
         self.machines.resize(self.bins)
         for item in items:
             item.floor = tier + 1

@@ -7,40 +7,48 @@ import numpy as np
 from karpenter.scheduling.catalog import Floats, Ints
 from karpenter.scheduling.packing.problem import SLACK, Problem
 
+_TINY = 1e-9
+_TAKE = 0.5
+"""Share of the fitting copies that a step takes. All at once costs 1 % in price, a third of them brings nothing."""
 
-def fill(problem: Problem, offers: Ints, left: Ints, *, take: Floats) -> Ints:
+
+def fill(problem: Problem, offers: Ints, left: Ints, *, worth: Floats | None = None) -> Ints:
     """Return copies of each shape on one machine of each row (rows×S), never more of a shape than `left`.
 
-    Each step a row takes the shape after whose copy the least remains, squared and in units of the machine: large
-    shapes that lean the way the remaining room does come first, small ones close the gaps. Of the copies that fit it
-    takes the share `take` (one for each row); a lower share mixes more.
+    Each step a row takes one more shape, half of the copies that fit. Without `worth` that is the shape after whose
+    copy the least remains, squared and in units of the machine: large shapes that lean the way the remaining room does
+    come first, small ones close the gaps. With `worth` (S) it is the shape that is worth most for its part of what
+    remains; worthless ones stay out.
     """
-    wanted = np.flatnonzero(left)
-    request = problem.request[np.ix_(wanted, np.flatnonzero(problem.request.any(axis=0)))]
-    room = problem.room[np.ix_(offers, np.flatnonzero(problem.request.any(axis=0)))]
+    wanted = np.flatnonzero(left if worth is None else (left > 0) & (worth > 0))
+    used = np.flatnonzero(problem.request.any(axis=0))
+    request, room = problem.request[np.ix_(wanted, used)], problem.room[np.ix_(offers, used)]
     able = np.minimum(problem.admits[np.ix_(offers, wanted)] * left[wanted], problem.most[wanted]).astype(np.float64)
     copies = np.zeros((len(offers), len(left)), dtype=np.int64)
     with np.errstate(divide="ignore"):
         per_copy = 1.0 / request
-    # What is left after a copy, squared and summed, is this less a part that is the same for all shapes of a row.
+    # What remains after a copy, squared and summed, is `own` less a product and what is the same for all shapes.
     unit = 1.0 / np.maximum(room, 1.0) ** 2
     own = unit @ (request**2).T
     rows = np.arange(len(offers))
-    while len(rows):
+    while len(rows) and len(wanted):
         fits = able.copy()
-        for r in range(room.shape[1]):
+        for r in range(len(used)):
             np.minimum(fits, (room[:, r, None] + SLACK) * per_copy[:, r], out=fits)
         np.floor(fits, out=fits)
-        after = own - (2.0 * unit * room) @ request.T
-        after[fits < 1] = np.inf
-        best = after.argmin(axis=1)
+        if worth is None:
+            rank = own - (2.0 * unit * room) @ request.T
+        else:
+            rank = -worth[wanted] / np.maximum((1.0 / np.maximum(room, _TINY)) @ request.T, _TINY)
+        rank[fits < 1] = np.inf
+        best = rank.argmin(axis=1)
         at = np.arange(len(rows))
-        going = after[at, best] < np.inf
+        going = rank[at, best] < np.inf
         if not going.all():
-            rows, best, fits, take = rows[going], best[going], fits[going], take[going]
+            rows, best, fits = rows[going], best[going], fits[going]
             able, room, unit, own = able[going], room[going], unit[going], own[going]
             at = np.arange(len(rows))
-        number = np.maximum(1.0, np.floor(fits[at, best] * take))
+        number = np.maximum(1.0, np.floor(fits[at, best] * _TAKE))
         copies[rows, wanted[best]] += number.astype(np.int64)
         able[at, best] -= number
         room -= number[:, None] * request[best]

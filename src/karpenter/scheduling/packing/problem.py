@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,10 @@ class Problem:
     """What a machine of each offer takes of each limited amount (J×Q)."""
     budget: Floats
     """What is left of each limited amount (Q)."""
+
+    def less(self, left: Ints, budget: Floats) -> Problem:
+        """Return what remains of the problem: copies still to place (S) and limited amounts still to spend (Q)."""
+        return replace(self, count=left, budget=budget)
 
 
 @dataclass(frozen=True, slots=True)

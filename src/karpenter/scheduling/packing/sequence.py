@@ -10,15 +10,11 @@ import numpy as np
 from karpenter.scheduling.catalog import Floats, Ints
 from karpenter.scheduling.packing.fill import fill
 from karpenter.scheduling.packing.problem import Packing, Pattern, Problem, affordable, affordable_times
-from karpenter.scheduling.packing.thin import promising, undominated
-from karpenter.scheduling.packing.worth import worth_of
 
-TAKES: Final = (1.0, 0.5, 0.25)
-"""Shares of the fitting copies that a step of `fill` takes: from one shape after the other to a mixture."""
 _GOOD_ENOUGH: Final = 0.985
 """Patterns this close to the best are used too before new ones are made."""
 _SHORT_LIST: Final = 24
-"""Rows that are filled anew in every round; all are when the best of these falls behind."""
+"""Offers that are filled anew in every round; all are when the best of these falls behind."""
 
 
 @dataclass(slots=True)
@@ -43,41 +39,35 @@ class _Run:
         return True
 
 
-def pack(problem: Problem) -> Packing:
-    """Return a packing of low cost that places all it can under the limits."""
-    offers = undominated(problem)
-    if not len(offers) or not problem.count.any():
-        return Packing((), problem.count.copy(), 0.0)
-    worth = worth_of(problem, offers)
-    return _sequence(problem, promising(problem, offers, worth), worth.shapes)
+def sequence(problem: Problem, offers: Ints, worth: Floats) -> Packing:
+    """Return a packing that takes pattern after pattern, each the one that gives most worth (S) for its price.
 
-
-def _sequence(problem: Problem, offers: Ints, worth: Floats) -> Packing:
+    Only these offers are used. Whenever all that is left fits one machine, that way to end is kept in mind, and the
+    cheapest end wins.
+    """
     run = _Run(problem.count.copy(), problem.budget.copy(), [])
-    rows = np.repeat(offers, len(TAKES))
-    takes = np.tile(np.array(TAKES), len(offers))
-    short = np.arange(len(rows))
+    short = np.arange(len(offers))
     reference = np.inf
     complete: Packing | None = None
     while run.left.any():
         complete = _better(complete, _complete(problem, run))
-        alive = short[affordable(problem, run.budget)[rows[short]]]
-        copies = fill(problem, rows[alive], run.left, take=takes[alive])
-        rate = (copies @ worth) / problem.price[rows[alive]]
+        alive = short[affordable(problem, run.budget)[offers[short]]]
+        copies = fill(problem, offers[alive], run.left)
+        rate = (copies @ worth) / problem.price[offers[alive]]
         order = np.argsort(-rate, kind="stable")
         best = rate[order[0]] if len(order) else 0.0
-        if len(short) < len(rows) and best < reference * _GOOD_ENOUGH:
-            short, reference = np.arange(len(rows)), np.inf
+        if len(short) < len(offers) and best < reference * _GOOD_ENOUGH:
+            short, reference = np.arange(len(offers)), np.inf
             continue
         if best <= 0:
             break
-        if len(short) == len(rows):
+        if len(short) == len(offers):
             reference = best
             short = np.sort(alive[order[:_SHORT_LIST]])
         for at in order:
             if rate[at] < best * _GOOD_ENOUGH:
                 break
-            run.apply(problem, int(rows[alive[at]]), copies[at])
+            run.apply(problem, int(offers[alive[at]]), copies[at])
     made = Packing(tuple(run.patterns), run.left, run.cost)
     return made if complete is None or (made.unplaced == 0 and made.cost <= complete.cost) else complete
 

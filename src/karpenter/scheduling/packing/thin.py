@@ -59,10 +59,17 @@ def promising(problem: Problem, offers: Ints, worth: Worth) -> Ints:
         for size in np.unique(step):
             of_size = np.flatnonzero(step == size)
             kept.update(open_to[of_size[rate[of_size].argmin()]] for rate in rates)
-    rest = np.flatnonzero(~np.any([members for members, _ in worth.groups], axis=0))
-    for shape in rest:
-        open_to = offers[problem.admits[offers, shape]]
-        share = (problem.request[shape] / np.maximum(problem.room[open_to], 1e-9)).max(axis=1)
-        kept.add(open_to[(share * problem.price[open_to]).argmin()])
-        kept.add(open_to[problem.price[open_to].argmin()])
+    for shape in range(len(problem.count)):
+        kept.update(_smallest(problem, offers, shape))
     return np.array(sorted(int(at) for at in kept), dtype=np.int64)
+
+
+def _smallest(problem: Problem, offers: Ints, shape: int) -> set[int]:
+    """Return the cheapest offer that holds a copy of the shape, and the one that takes least of every limit."""
+    holds = problem.admits[offers, shape] & (problem.room[offers] >= problem.request[shape]).all(axis=1)
+    held = offers[holds]
+    if not len(held):
+        return set()
+    limited = np.flatnonzero(problem.charge[held].any(axis=0))
+    leasts = [problem.price[held], *(problem.charge[held, q] for q in limited)]
+    return {int(held[least.argmin()]) for least in leasts}
