@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +31,9 @@ from karpenter.runtime.kube import (
     TooManyRequests,
     WatchEvent,
 )
+from karpenter.runtime.kubehttp import HttpKubeClient, find_connection
 from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
+from karpenter.sim.apiserver import ApiServer
 
 pytestmark = pytest.mark.real_time
 
@@ -50,17 +53,34 @@ class Server:
 
 
 @asynccontextmanager
-async def in_memory() -> AsyncIterator[Server]:
+async def in_memory(folder: Path) -> AsyncIterator[Server]:
     store = MemoryStore(WallClock())
     yield Server(MemoryKubeClient(store), store)
 
 
-SERVERS = {"memory": in_memory}
+@asynccontextmanager
+async def over_http(folder: Path) -> AsyncIterator[Server]:
+    """Over TLS on loopback, with the kubeconfig that the embedded API server writes for kubectl."""
+    clock = WallClock()
+    store = MemoryStore(clock)
+    api = ApiServer(store)
+    await api.start()
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(api.kubeconfig())
+    client = HttpKubeClient(find_connection({}, kubeconfig=kubeconfig), clock=clock)
+    try:
+        yield Server(client, store)
+    finally:
+        await client.close()
+        await api.stop()
+
+
+SERVERS = {"memory": in_memory, "http": over_http}
 
 
 @pytest.fixture(params=SERVERS)
-async def server(request) -> AsyncIterator[Server]:
-    async with SERVERS[request.param]() as server:
+async def server(request, tmp_path) -> AsyncIterator[Server]:
+    async with SERVERS[request.param](tmp_path) as server:
         yield server
 
 
@@ -205,9 +225,10 @@ async def test_pods_can_be_listed_by_their_node(kube) -> None:
     assert names((await kube.list(PODS, field_selector="spec.nodeName=")).items) == ["b"]
 
 
-async def test_a_list_longer_than_a_page_is_whole_and_in_order(kube) -> None:
+async def test_a_list_longer_than_a_page_is_whole_and_in_order(server, kube) -> None:
+    direct = MemoryKubeClient(server.store)
     for number in range(1_100):
-        await put(kube, a_config(f"c{number:04}"))
+        await put(direct, a_config(f"c{number:04}"))
     listing = await kube.list(CONFIG_MAPS, namespace="default")
     assert [obj["metadata"]["name"] for obj in listing.items] == [f"c{number:04}" for number in range(1_100)]
 
