@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -55,10 +55,19 @@ class Context:
     metrics: Metrics
 
 
+K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
+
+
+class Enqueue(Protocol[K_contra]):
+    """Asks for a look at a key: at once, or in `after_s` so that one look serves many changes."""
+
+    def __call__(self, key: K_contra, *, after_s: float = 0.0) -> None: ...
+
+
 class Watching(Reconciler[K], Protocol):
     """A reconciler that knows itself what has to wake it."""
 
-    def watch(self, enqueue: Callable[[K], None]) -> None:
+    def watch(self, enqueue: Enqueue[K]) -> None:
         """Subscribe to what matters; from now on call `enqueue` with each key that may need a look."""
         ...
 
@@ -71,6 +80,12 @@ class StandIn(Generic[K]):
         self._reconciler = reconciler
         self._informers = context.informers
         self._controller = Controller(self, clock=context.clock, workers=workers, metrics=context.metrics)
+
+    def _enqueue(self, key: K, *, after_s: float = 0.0) -> None:
+        if after_s > 0:
+            self._controller.enqueue_after(key, after_s)
+        else:
+            self._controller.enqueue(key)
 
     async def reconcile(self, key: K) -> Result:
         """Reconcile one key. What vanished meanwhile, or vanishes with its namespace, needs nothing more."""
@@ -87,5 +102,5 @@ class StandIn(Generic[K]):
     async def run(self) -> None:
         """Reconcile until cancelled."""
         await self._informers.wait_synced()
-        self._reconciler.watch(self._controller.enqueue)
+        self._reconciler.watch(self._enqueue)
         await self._controller.run()

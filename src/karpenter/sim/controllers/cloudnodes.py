@@ -5,7 +5,6 @@ Source: kubernetes.io/docs/concepts/architecture/cloud-controller, Node controll
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -18,7 +17,7 @@ from karpenter.runtime.controller import DONE, Result, Singleton
 from karpenter.runtime.events import ref_to
 from karpenter.runtime.kube import Conflict, NotFound, WatchEvent
 from karpenter.sim.kubelet.boot import MachineSource
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 COMPONENT: Final = "cloud-node-lifecycle-controller"
 MONITOR_S: Final = 5.0
@@ -34,7 +33,7 @@ class CloudNodes:
         self._kube = context.kube
         self._nodes = context.informers.nodes
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a node when it changes."""
 
         def node_changed(event: WatchEvent[Node]) -> None:

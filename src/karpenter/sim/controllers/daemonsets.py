@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from karpenter.model.core import Node, Pod
@@ -16,7 +15,7 @@ from karpenter.sim.controllers.daemonupdate import Changes, daemon_set_status, n
 from karpenter.sim.controllers.podstate import available_at
 from karpenter.sim.controllers.templates import status_manifest
 from karpenter.sim.kinds import DAEMON_SETS, DaemonSet
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 COMPONENT: Final = "daemonset-controller"
 _LONGEST_BACKOFF_S: Final = 900.0
@@ -64,7 +63,7 @@ class DaemonSets:
         """Uids of pods that were deleted and whose news have not come yet."""
         self._failures = FailureBackoff()
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a DaemonSet when it or one of its pods changes, and at all when a node changes in what matters."""
 
         def node_changed(event: WatchEvent[Node]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 from karpenter.model.core import Pod
@@ -33,7 +33,7 @@ from karpenter.sim.controllers.rollout import (
 )
 from karpenter.sim.controllers.templates import controlled_by, same_template, status_manifest
 from karpenter.sim.kinds import DEPLOYMENTS, REPLICA_SETS, Deployment, ReplicaSet
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 COMPONENT: Final = "deployment-controller"
 
@@ -49,7 +49,7 @@ class Deployments:
         self._informers = context.informers
         self._recorder = context.events.of(COMPONENT)
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a Deployment when it, one of its ReplicaSets or, as pods vanish, one of their pods changes."""
 
         def replica_set_changed(event: WatchEvent[ReplicaSet]) -> None:
@@ -236,6 +236,6 @@ class Deployments:
         return written
 
 
-def _enqueue_object(event: WatchEvent[Any], enqueue: Callable[[ObjectKey], None]) -> None:
+def _enqueue_object(event: WatchEvent[Any], enqueue: Enqueue[ObjectKey]) -> None:
     if event.object is not None:
         enqueue(event.object.metadata.key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from karpenter.model.core import Pod
@@ -21,7 +20,7 @@ from karpenter.sim.controllers.budgets import (
 )
 from karpenter.sim.controllers.templates import status_manifest
 from karpenter.sim.kinds import BUDGETS, Budget, BudgetStatus
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 COMPONENT: Final = "controllermanager"
 _FIELDS: Final = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods", "observedGeneration")
@@ -39,7 +38,7 @@ class Disruption:
         self._recorder = context.events.of(COMPONENT)
         self._coverage = Coverage()
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a budget when it, a pod under it or the size of a workload changes."""
 
         def pod_changed(event: WatchEvent[Pod]) -> None:

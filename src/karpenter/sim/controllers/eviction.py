@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from karpenter.model.core import Node, Pod
@@ -14,7 +13,7 @@ from karpenter.runtime.controller import DONE, Result
 from karpenter.runtime.events import ref_to
 from karpenter.runtime.kube import Conflict, NotFound, WatchEvent
 from karpenter.sim.controllers.nodehealth import evicted_at
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 COMPONENT: Final = "taint-eviction-controller"
 
@@ -32,7 +31,7 @@ class TaintEviction:
         self._evicting: set[str] = set()
         """Names of nodes that have, or just had, a `NoExecute` taint."""
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at all pods of a node whose taints drive out, and at pods that come there."""
 
         def node_changed(event: WatchEvent[Node]) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any, Final, assert_never
 
 import msgspec
 
-from karpenter.model.meta import OwnerReference
+from karpenter.model.meta import ObjectMeta, OwnerReference
 from karpenter.runtime import logs
 from karpenter.runtime.controller import DONE, Result
 from karpenter.runtime.informer import Informer
@@ -29,7 +28,7 @@ from karpenter.sim.controllers.graph import (
     is_waiting,
 )
 from karpenter.sim.kinds import metadata_only
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 _REMEMBERED: Final = 10_000
 
@@ -48,9 +47,9 @@ class GarbageCollector:
         self._gone: OrderedDict[str, None] = OrderedDict()
         """Uids that are known not to exist: they never come back."""
         self._kinds: dict[tuple[str, str], Resource[Any]] = {}
-        self._enqueue: Callable[[str], None] = lambda _: None
+        self._enqueue: Enqueue[str] = _nobody_listens
 
-    def watch(self, enqueue: Callable[[str], None]) -> None:
+    def watch(self, enqueue: Enqueue[str]) -> None:
         """Follow all kinds, custom ones as they come."""
         self._enqueue = enqueue
         for informer in self._informers.builtin:
@@ -71,8 +70,9 @@ class GarbageCollector:
                 for one in dependents:
                     self._enqueue(one.metadata.uid)
             else:
+                before = self._graph.get(uid)
                 owners = self._graph.put(tracked)
-                if tracked.metadata.owner_references or tracked.metadata.is_deleting:
+                if before is None or _ties(before.metadata) != _ties(tracked.metadata):
                     self._enqueue(uid)
             for owner in owners:
                 known = self._graph.get(owner)
@@ -168,6 +168,15 @@ class GarbageCollector:
             await self._kube.patch(metadata_only(tracked.resource), known.name, body, namespace=known.namespace)
         except NotFound:
             return
+
+
+def _ties(metadata: ObjectMeta) -> tuple[object, ...]:
+    """Return the part of an object that decides what becomes of it; heartbeats and the like do not touch it."""
+    return metadata.owner_references, metadata.finalizers, metadata.deletion_timestamp
+
+
+def _nobody_listens(key: str, *, after_s: float = 0.0) -> None:
+    """Stand for the queue until there is one."""
 
 
 def _references(owners: tuple[OwnerReference, ...]) -> list[RawObject] | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from karpenter.model.units import ObjectKey
 from karpenter.runtime.controller import DONE, Result
 from karpenter.runtime.kube import Conflict, NotFound, Resource, WatchEvent
 from karpenter.sim.kinds import CLEARED_WITH_NAMESPACE, NAMESPACES, MetadataOnly, Namespace, metadata_only
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 _FINALIZER: Final = "kubernetes"
 _LOOK_AGAIN_S: Final = 1.0
@@ -27,7 +26,7 @@ class Namespaces:
         self._namespaces = context.informers.namespaces
         self._custom = context.informers.custom
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a namespace when it changes."""
 
         def changed(event: WatchEvent[Namespace]) -> None:

@@ -36,6 +36,11 @@ _NEVER_HEARD: Final = "Kubelet never posted node status."
 _WATCHED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 
+def grace_for(lease_duration_s: int) -> float:
+    """Return how long a renewed lease holds: the usual grace, longer when the kubelet promised to beat less often."""
+    return max(GRACE_S, 1.25 * lease_duration_s)
+
+
 def wanted_taints(node: Node, now: UnixSeconds) -> tuple[Taint, ...]:
     """Return a node's taints as its conditions and its cordon call for, all others left as they are."""
     keys = {_BY_CONDITION.get((one.type, one.status)) for one in node.status.conditions} - {None}

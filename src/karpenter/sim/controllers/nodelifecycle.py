@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,8 +15,8 @@ from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import DONE, Result, Singleton
 from karpenter.runtime.events import ref_to
 from karpenter.runtime.kube import KubeError, NotFound, WatchEvent
-from karpenter.sim.controllers.nodehealth import GRACE_S, STARTUP_GRACE_S, unknown_conditions, wanted_taints
-from karpenter.sim.standins import Context
+from karpenter.sim.controllers.nodehealth import STARTUP_GRACE_S, grace_for, unknown_conditions, wanted_taints
+from karpenter.sim.standins import Context, Enqueue
 
 COMPONENT: Final = "node-controller"
 MONITOR_S: Final = 5.0
@@ -35,7 +34,7 @@ class NodeTaints:
         self._informers = context.informers
         self._recorder = context.events.of(COMPONENT)
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a node when it changes."""
 
         def node_changed(event: WatchEvent[Node]) -> None:
@@ -96,6 +95,8 @@ class _Sign:
     """What its lease says, whatever that is: only that it changes counts, so clocks may differ."""
     at: float
     """When we saw it."""
+    grace_s: float
+    """How long it holds."""
 
 
 class NodeMonitor:
@@ -121,16 +122,18 @@ class NodeMonitor:
         self._signs = {uid: sign for uid, sign in self._signs.items() if uid in uids}
         for node in nodes:
             sign = self._sign(node)
-            grace_s = GRACE_S if sign.renewal is not None else STARTUP_GRACE_S
-            if self._clock.now() - sign.at > grace_s:
+            if self._clock.now() - sign.at > sign.grace_s:
                 await self._give_up(node)
 
     def _sign(self, node: Node) -> _Sign:
         lease = self._informers.leases.get(ObjectKey("kube-node-lease", node.metadata.name))
-        renewal = lease.spec.renew_time if lease is not None else None
+        if lease is None:
+            renewal, grace_s = None, STARTUP_GRACE_S
+        else:
+            renewal, grace_s = lease.spec.renew_time, grace_for(lease.spec.lease_duration_seconds)
         known = self._signs.get(node.metadata.uid)
         if known is None or known.renewal != renewal:
-            known = self._signs[node.metadata.uid] = _Sign(renewal, self._clock.now())
+            known = self._signs[node.metadata.uid] = _Sign(renewal, self._clock.now(), grace_s)
         return known
 
     async def _give_up(self, node: Node) -> None:

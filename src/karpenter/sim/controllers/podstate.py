@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from karpenter.model.core import Pod
-from karpenter.model.meta import find_condition
 from karpenter.model.pods import is_terminal
-from karpenter.model.units import UnixSeconds
+from karpenter.model.units import UnixSeconds, from_rfc3339
 
 
 def is_active(pod: Pod) -> bool:
@@ -15,10 +16,17 @@ def is_active(pod: Pod) -> bool:
 
 def ready_since(pod: Pod) -> UnixSeconds | None:
     """Return since when a pod is ready; None when it is not. One that does not say since when always was."""
-    ready = find_condition(pod.status.conditions, "Ready")
-    if ready is None or not ready.is_true:
-        return None
-    return ready.since if ready.since is not None else UnixSeconds(0.0)
+    for condition in pod.status.conditions:
+        if condition.type == "Ready":
+            if condition.status != "True":
+                return None
+            return _moment(condition.last_transition_time) if condition.last_transition_time else UnixSeconds(0.0)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _moment(text: str) -> UnixSeconds:
+    return from_rfc3339(text)
 
 
 def is_ready(pod: Pod) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from karpenter.model.core import Pod
@@ -18,9 +18,11 @@ from karpenter.sim.controllers.podstate import available_at, is_active, is_ready
 from karpenter.sim.controllers.templates import controlled_by, pod_from, status_manifest, template_labels
 from karpenter.sim.controllers.victims import choose_victims
 from karpenter.sim.kinds import REPLICA_SETS, ReplicaSet, ReplicaSetStatus
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 COMPONENT: Final = "replicaset-controller"
+_GATHER_S: Final = 0.1
+"""Changes of pods within so long are answered together: each answer looks at all pods."""
 _BURST: Final = 500
 """Pods that are created or deleted at one go."""
 
@@ -38,7 +40,7 @@ class ReplicaSets:
         self._leaving: set[str] = set()
         """Uids of pods that were deleted and whose news have not come yet: they no longer count."""
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a ReplicaSet when it or one of its pods changes, or an orphan that it could adopt."""
 
         def pod_changed(event: WatchEvent[Pod]) -> None:
@@ -49,7 +51,7 @@ class ReplicaSets:
             owner = pod.metadata.controller()
             if owner is not None:
                 if owner.kind == "ReplicaSet":
-                    enqueue(ObjectKey(pod.metadata.namespace, owner.name))
+                    enqueue(ObjectKey(pod.metadata.namespace, owner.name), after_s=_GATHER_S)
             elif pod.metadata.labels and event.type != "DELETED":
                 self._enqueue_adopters(pod, enqueue)
 
@@ -60,7 +62,7 @@ class ReplicaSets:
         self._informers.replica_sets.subscribe(replica_set_changed)
         self._informers.pods.subscribe(pod_changed)
 
-    def _enqueue_adopters(self, pod: Pod, enqueue: Callable[[ObjectKey], None]) -> None:
+    def _enqueue_adopters(self, pod: Pod, enqueue: Enqueue[ObjectKey]) -> None:
         for one in self._informers.replica_sets.values():
             if one.metadata.namespace == pod.metadata.namespace and one.spec.selector.matches(pod.metadata.labels):
                 enqueue(one.metadata.key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -19,7 +18,7 @@ from karpenter.sim.kubelet import nodestatus
 from karpenter.sim.kubelet.boot import Machine, Power
 from karpenter.sim.kubelet.machines import Machines
 from karpenter.sim.kubelet.nodestatus import Manifest
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 T = TypeVar("T")
 
@@ -55,7 +54,7 @@ class NodeAgent:
         self._registered: set[str] = set()
         """Provider ids of machines whose node was there once: a kubelet registers at its start and never again."""
 
-    def watch(self, enqueue: Callable[[str], None]) -> None:
+    def watch(self, enqueue: Enqueue[str]) -> None:
         """Look at a node whenever its machine or the Node itself changes."""
         self._machines.subscribe(enqueue)
         self._nodes.subscribe(lambda event: enqueue(event.object.metadata.name) if event.object else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from karpenter.model.core import Pod
@@ -17,7 +16,7 @@ from karpenter.sim.kubelet.boot import Machine, Power
 from karpenter.sim.kubelet.machines import Machines
 from karpenter.sim.kubelet.nodes import COMPONENT
 from karpenter.sim.kubelet.podstatus import Manifest, Pace
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class PodAgent:
         self._pace = pace
         self._sandboxes: dict[ObjectKey, _Sandbox] = {}
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a pod when it changes, and at all pods of a node when its machine does."""
 
         def pod_changed(event: WatchEvent[Pod]) -> None:

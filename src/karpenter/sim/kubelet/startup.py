@@ -5,7 +5,6 @@ Only with `--startup-taints auto`; which taints they are is read from the node's
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -20,7 +19,7 @@ from karpenter.runtime import logs
 from karpenter.runtime.controller import DONE, Result
 from karpenter.runtime.kube import WatchEvent
 from karpenter.sim.kinds import StartingClaim
-from karpenter.sim.standins import Context
+from karpenter.sim.standins import Context, Enqueue
 
 AGENT_S: Final = 3.0
 """How long after a node became ready its agents have started; divided by the speed of the simulation."""
@@ -42,7 +41,7 @@ class StartupAgents:
         self._ready_since: dict[str, float] = {}
         """By uid of the node, to the fraction of a second that the API does not keep."""
 
-    def watch(self, enqueue: Callable[[ObjectKey], None]) -> None:
+    def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a node when it or a claim with its name changes."""
 
         def node_changed(event: WatchEvent[Node]) -> None:
