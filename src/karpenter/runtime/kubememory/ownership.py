@@ -56,8 +56,8 @@ def merge_applied(
     mine = frozenset(leaves(applied, schema))
     merged: RawObject = _merge(copy_tree(live), applied, schema)
     others = {one: paths for one, paths in owned.items() if one != manager}
-    elsewhere = frozenset[Path]().union(*others.values())
-    for path in sorted(owned.get(manager, frozenset()) - mine - elsewhere, reverse=True):
+    for path in sorted(owned.get(manager, frozenset()) - mine - _with_parents(others.values())):
+        # An item goes with everything in it, defaults that nobody manages included.
         _remove(merged, path, schema)
     after = leaves(merged, schema)
     changed = _differences(before, after)
@@ -124,6 +124,11 @@ def _written(
         }
         entries.append(entry | ({"subresource": manager.subresource} if manager.subresource else {}))
     return entries
+
+
+def _with_parents(sets: Iterable[frozenset[Path]]) -> frozenset[Path]:
+    """Return paths and everything that they lie in: who has a field of an item has the item."""
+    return frozenset(path[:length] for paths in sets for path in paths for length in range(1, len(path) + 1))
 
 
 def _differences(before: Mapping[Path, object], after: Mapping[Path, object]) -> frozenset[Path]:

@@ -15,6 +15,12 @@ _Path: TypeAlias = "tuple[_Path, str | int] | None"
 """Where we are: the way to the parent and the last step. Written out only when there is something to tell."""
 
 
+class _Key(str):
+    """A step to a value of a map: Go's messages do not name it."""
+
+    __slots__ = ()
+
+
 class WrongTypeError(ValueError):
     """A value is not of the type that its field has; the message is the one of a real server."""
 
@@ -26,7 +32,7 @@ def read(tree: dict[str, Any], schema: Schema, place: str = "") -> list[str]:
     WrongTypeError at the first value that its field cannot hold.
     """
     dropped: list[_Path] = []
-    _read_fields(tree, schema, (None, place) if place else None, dropped=dropped)
+    _read_fields(tree, schema, (None, place) if place else None, owner=schema, dropped=dropped)
     return [_written(path) for path in dropped]
 
 
@@ -51,10 +57,13 @@ def _prune(value: object, schema: Schema, path: _Path, *, dropped: list[_Path]) 
             _prune(item, schema.items, (path, index), dropped=dropped)
 
 
-def _read_fields(tree: dict[str, Any], schema: Schema, path: _Path, *, dropped: list[_Path]) -> None:
-    fields, values = schema.fields, schema.items if schema.shape == "map" else None
+def _read_fields(tree: dict[str, Any], schema: Schema, path: _Path, *, owner: Schema, dropped: list[_Path]) -> None:
+    if schema.shape == "map":
+        _read_map(tree, schema, path, owner=owner, dropped=dropped)
+        return
+    fields = schema.fields or {}
     for name, value in tuple(tree.items()):
-        inner = fields.get(name) if fields is not None else values
+        inner = fields.get(name)
         if inner is None:
             if not schema.keeps_unknown:
                 dropped.append((path, name))
@@ -63,6 +72,16 @@ def _read_fields(tree: dict[str, Any], schema: Schema, path: _Path, *, dropped: 
             del tree[name]
         else:
             tree[name] = _read_one(value, inner, (path, name), owner=schema, dropped=dropped)
+
+
+def _read_map(tree: dict[str, Any], schema: Schema, path: _Path, *, owner: Schema, dropped: list[_Path]) -> None:
+    if schema.items is None:
+        return
+    for name, value in tuple(tree.items()):
+        if value is None:
+            del tree[name]
+        else:
+            tree[name] = _read_one(value, schema.items, (path, _Key(name)), owner=owner, dropped=dropped)
 
 
 def _read_one(value: Any, schema: Schema, path: _Path, *, owner: Schema, dropped: list[_Path]) -> object:  # noqa: ANN401
@@ -86,7 +105,7 @@ def _read_one(value: Any, schema: Schema, path: _Path, *, owner: Schema, dropped
         case "object" | "map":
             if not isinstance(value, dict):
                 raise _wrong(value, path, owner=owner, go_type=schema.type_name or "map")
-            _read_fields(value, schema, path, dropped=dropped)
+            _read_fields(value, schema, path, owner=owner, dropped=dropped)
     return value
 
 
@@ -102,7 +121,7 @@ def _wrong(value: object, path: _Path, *, owner: Schema, go_type: str) -> WrongT
     steps = []
     while path is not None:
         path, step = path
-        steps += [step] if isinstance(step, str) else []
+        steps += [step] if isinstance(step, str) and not isinstance(step, _Key) else []
     where = ".".join(reversed(steps))
     field = f"{owner.type_name or 'value'}.{where}"
     return WrongTypeError(f"json: cannot unmarshal {_json_type(value)} into Go struct field {field} of type {go_type}")
