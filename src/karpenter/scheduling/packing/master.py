@@ -59,7 +59,7 @@ class Master:
         return self._optimum.objective
 
     def improve(self, rounds: int, *, worthwhile: float = 0.0) -> None:
-        """Look for better patterns, so many rounds at most; one that gains less than this share of the cost is the last."""
+        """Look for better patterns, so many rounds at most; one that gains less than this share is the last."""
         for number in range(rounds):
             before = self.cost
             if not self._price(lean=number % 2 == 1):
