@@ -69,6 +69,12 @@ def test_the_same_value_is_managed_together(api) -> None:
     assert managers(both) == {("me", "Apply"): {"f:data": {"f:a": {}}}, ("you", "Apply"): {"f:data": {"f:a": {}}}}
 
 
+def test_a_map_that_was_empty_and_is_filled_stays(api) -> None:
+    manifest = a_config(labels={})
+    applied(api, manifest, "me")
+    assert applied(api, a_config(labels={"a": "1"}), "me")["metadata"]["labels"] == {"a": "1"}
+
+
 def test_list_items_are_managed_by_their_keys(api) -> None:
     applied(api, a_service_deployment("main", "side"), "me")
     sidecar = {"spec": {"template": {"spec": {"containers": [{"name": "proxy", "image": "proxy:1"}]}}}}

@@ -56,7 +56,7 @@ def merge_applied(
     mine = frozenset(leaves(applied, schema))
     merged: RawObject = _merge(copy_tree(live), applied, schema)
     others = {one: paths for one, paths in owned.items() if one != manager}
-    for path in sorted(owned.get(manager, frozenset()) - mine - _with_parents(others.values())):
+    for path in sorted(owned.get(manager, frozenset()) - _with_parents([mine, *others.values()])):
         # An item goes with everything in it, defaults that nobody manages included.
         _remove(merged, path, schema)
     after = leaves(merged, schema)
