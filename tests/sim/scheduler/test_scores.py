@@ -25,9 +25,19 @@ def test_a_pod_without_requests_is_scored_as_if_it_asked_for_a_little() -> None:
     assert "cpu" not in facts.requests
 
 
-@pytest.mark.parametrize("cpu, memory, points", [("1", "2Gi", 100), ("2", "2Gi", 87), ("4", "0", 50)])
-def test_balance_is_the_distance_of_the_used_shares(cpu: str, memory: str, points: int) -> None:
+@pytest.mark.parametrize(
+    "cpu, memory, points",
+    [("1", "2Gi", 75), ("2", "2Gi", 68), ("4", "0", 50)],
+    ids=["as before", "a bit worse", "as bad as can be"],
+)
+def test_balance_is_what_the_pod_changes_in_it(cpu: str, memory: str, points: int) -> None:
     assert balanced_allocation(facts_of(a_pod(cpu=cpu, memory=memory)), an_empty_node(4000, 8 * 2**30)) == points
+
+
+def test_a_pod_that_evens_out_a_node_is_worth_more() -> None:
+    lopsided = an_empty_node(4000, 8 * 2**30)
+    lopsided.requested = {"cpu": 2000}
+    assert balanced_allocation(facts_of(a_pod(cpu="0", memory="4Gi")), lopsided) == 87
 
 
 def test_balance_says_nothing_about_pods_that_request_nothing() -> None:

@@ -3,7 +3,6 @@
 from collections import Counter
 
 from karpenter.model.core import Node, Pod
-from karpenter.model.meta import LabelSelector
 from tests.builders import a_node, a_pod
 from tests.sim.scheduler.worlds import World, WrittenSurroundings
 
@@ -116,10 +115,10 @@ def test_soft_rules_outweigh_an_emptier_node() -> None:
     assert world.node_for(web("b", rule(soft=True))) == "n2"
 
 
-def test_pods_of_a_workload_without_rules_are_spread_by_default() -> None:
-    workload = WrittenSurroundings(workload=LabelSelector(match_labels={"app": "web"}))
+def test_pods_of_a_service_without_rules_are_spread_by_default() -> None:
+    service = WrittenSurroundings(services=[{"app": "web"}])
     bound = [*(web(f"a{number}", node="n1") for number in range(4)), a_pod("big", cpu="1", memory="4Gi", node="n2")]
-    world = World(*three_zones()[:2], bound=bound, surroundings=workload)
+    world = World(*three_zones()[:2], bound=bound, surroundings=service)
     assert world.node_for(web("b")) == "n2"
     alone = World(*three_zones()[:2], bound=bound)
     assert alone.node_for(web("b")) == "n1"

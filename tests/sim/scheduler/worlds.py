@@ -22,14 +22,16 @@ class WrittenSurroundings:
     volumes: Iterable[core.PersistentVolume] = ()
     classes: Iterable[core.StorageClass] = ()
     csi_nodes: Iterable[core.CSINode] = ()
-    workload: LabelSelector | None = None
+    services: Iterable[Mapping[str, str]] = ()
+    """Their selectors: pods that one covers are spread by default."""
     stamp: int = 0
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         return self.namespaces.get(namespace, {})
 
     def default_selectors(self, pod: PodFacts) -> tuple[LabelSelector, ...]:
-        return () if self.workload is None else (self.workload,)
+        covering = (selector for selector in self.services if selector.items() <= pod.labels.items())
+        return tuple(LabelSelector(match_labels=dict(selector)) for selector in covering)
 
     def claim(self, key: ObjectKey) -> core.PersistentVolumeClaim | None:
         return next((one for one in self.claims if one.metadata.key == key), None)
@@ -53,6 +55,7 @@ class World:
         bound: Iterable[core.Pod] = (),
         surroundings: WrittenSurroundings | None = None,
         seed: int = 0,
+        draw: Random | None = None,
     ) -> None:
         self.book = FactsBook()
         self.cache = ClusterCache()
@@ -61,7 +64,7 @@ class World:
         for pod in bound:
             self.bind(pod, pod.spec.node_name)
         self.surroundings = surroundings or WrittenSurroundings()
-        self.draw = Random(seed)
+        self.draw = draw or Random(seed)
         self.selection = NodeSelection(self.cache, self.surroundings, draw=self.draw)
 
     def bind(self, pod: core.Pod, node: str) -> None:

@@ -38,14 +38,23 @@ def least_allocated(pod: PodFacts, node: NodeInfo) -> int:
 
 
 def balanced_allocation(pod: PodFacts, node: NodeInfo) -> int:
-    """Return more points the closer the used shares of cpu and memory are to each other with the pod placed.
+    """Return more points the more the pod brings the used shares of cpu and memory together, fewer for the contrary.
 
-    A pod that requests neither gets none anywhere: otherwise such pods would pile up on one node.
+    75 points mean that it changes nothing. A pod that requests neither gets none anywhere: otherwise such pods would
+    pile up on one node.
+
+    Source: kube-scheduler 1.36, which compares before and after; older ones looked at the state after only.
     """
     if pod.is_best_effort:
         return 0
+    change = _balance(node, pod.requests) - _balance(node, {})
+    return BEST // 2 + (BEST // 2 + change) // 2
+
+
+def _balance(node: NodeInfo, more: Mapping[str, int]) -> int:
+    """Return 100 for equal used shares of cpu and memory, 50 for shares that could not be further apart."""
     shares = [
-        min(1.0, (node.requested.get(name, 0) + pod.requests.get(name, 0)) / node.allocatable[name])
+        min(1.0, (node.requested.get(name, 0) + more.get(name, 0)) / node.allocatable[name])
         for name in (CPU, MEMORY)
         if node.allocatable.get(name)
     ]
