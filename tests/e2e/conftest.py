@@ -1,7 +1,8 @@
 """One control plane for all tests here, and a namespace for each that asks.
 
 These tests are left out of `make test`: `make e2e` runs them, `make e2e-full` those marked `full` as well. They share
-one cluster, so a test cleans up what belongs to no namespace, and looks at nothing but its own.
+one cluster, so a test cleans up what belongs to no namespace, looks at nothing but its own, and stops no program; for
+that there is another API server, alone with its store.
 """
 
 import itertools
@@ -69,5 +70,33 @@ def namespace(plane: ControlPlane) -> Iterator[str]:
 async def kube(plane: ControlPlane) -> AsyncIterator[HttpKubeClient]:
     """Our client, as an administrator. Tests that use it run in real time (`pytest.mark.real_time`)."""
     client = connect(plane.kubeconfig())
+    yield client
+    await client.close()
+
+
+@pytest.fixture(scope="session")
+def lone_server(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """An API server that nobody else writes to, and that a test may stop and start again."""
+    with ControlPlane.serving(programs, tmp_path_factory.mktemp("lone") / "home") as server:
+        for namespace in ("default", "kube-system"):
+            server.kubectl("wait", "--for=create", f"namespace/{namespace}", "--timeout=60s")
+            server.kubectl("create", "serviceaccount", "default", f"--namespace={namespace}")
+        for own in ("extension-apiserver-authentication", "kube-apiserver-legacy-service-account-token-tracking"):
+            server.kubectl("wait", "--for=create", f"configmap/{own}", "--namespace=kube-system", "--timeout=60s")
+        yield server
+
+
+@pytest.fixture
+def lone_namespace(lone_server: ControlPlane) -> str:
+    """A new namespace there. It stays: nobody would clean it up."""
+    name = f"e2e-{next(numbers)}"
+    lone_server.kubectl("create", "namespace", name)
+    return name
+
+
+@pytest.fixture
+async def lone_kube(lone_server: ControlPlane) -> AsyncIterator[HttpKubeClient]:
+    """Our client there."""
+    client = connect(lone_server.kubeconfig())
     yield client
     await client.close()

@@ -51,6 +51,11 @@ def says_something(key: str, value: Any) -> bool:
     return value not in ("", None, [], {}) or (value == {} and key in SELECTORS)
 
 
+def config_maps(namespace: str, names: Iterable[str]) -> list[dict[str, Any]]:
+    """Return empty config maps, the cheapest objects there are."""
+    return [{"kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}} for name in names]
+
+
 async def create_all(kube: KubeClient, manifests: Iterable[Mapping[str, Any]]) -> None:
     """Create pods, nodes and config maps, many at a time."""
     kinds = {resource.kind: resource for resource in (PODS, NODES, CONFIG_MAPS)}

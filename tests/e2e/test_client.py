@@ -7,23 +7,14 @@ from textwrap import dedent
 
 import pytest
 
-from karpenter.model.units import ObjectKey
-from karpenter.runtime.clock import WallClock
-from karpenter.runtime.identity import key_of
-from karpenter.runtime.informer import Informer
-from karpenter.runtime.kube import CONFIG_MAPS, NODES, PODS, Forbidden, Gone, Unauthorized
+from karpenter.runtime.kube import CONFIG_MAPS, NODES, PODS, Forbidden, Unauthorized
 from karpenter.runtime.kubehttp import HttpKubeClient
 from tests.e2e.pki import ADMIN, NOBODY
 from tests.e2e.plane import ControlPlane, connect
-from tests.e2e.pods import create_all, until
+from tests.e2e.pods import config_maps, create_all, until
 from tests.e2e.programs import write_kubeconfig
 
 pytestmark = pytest.mark.real_time
-
-
-async def create_maps(kube: HttpKubeClient, namespace: str, names: list[str]) -> None:
-    metadata = [{"name": name, "namespace": namespace} for name in names]
-    await create_all(kube, [{"kind": "ConfigMap", "metadata": each} for each in metadata])
 
 
 async def map_names(kube: HttpKubeClient, namespace: str) -> list[str]:
@@ -33,7 +24,7 @@ async def map_names(kube: HttpKubeClient, namespace: str) -> list[str]:
 
 async def test_a_list_of_several_pages_is_whole(kube: HttpKubeClient, namespace: str) -> None:
     names = [f"map-{number:04}" for number in range(1_100)]
-    await create_maps(kube, namespace, names)
+    await create_all(kube, config_maps(namespace, names))
     assert await map_names(kube, namespace) == names
 
 
@@ -123,74 +114,6 @@ async def test_a_credential_plugin_is_asked_again_when_its_token_is_refused(
     assert (await client.list(NODES)).resource_version
     assert tokens.read_text(encoding="utf-8") == ""
     await client.close()
-
-
-class Follower:
-    """An informer of config maps that runs, and what it was told."""
-
-    def __init__(self, kube: HttpKubeClient, namespace: str) -> None:
-        self.informer = Informer(kube, CONFIG_MAPS, clock=WallClock(), namespace=namespace)
-        self.told: list[tuple[str, str]] = []
-        self.informer.subscribe(lambda event: self.told.append((event.type, key_of(event.object).name)))
-        self.task = asyncio.create_task(self.informer.run())
-
-    async def knows(self, names: list[str]) -> None:
-        """Wait until the informer knows these and no others."""
-
-        async def equal() -> bool:
-            known = {key_of(each).name for each in self.informer.values()}
-            return known - {"kube-root-ca.crt"} == set(names)
-
-        await until(equal, f"the informer knows {len(names)} config maps")
-
-    async def stop(self) -> None:
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-
-
-async def test_an_informer_follows_a_burst_of_changes(kube: HttpKubeClient, namespace: str) -> None:
-    names = [f"map-{number:04}" for number in range(1_000)]
-    follower = Follower(kube, namespace)
-    await create_maps(kube, namespace, names)
-    await follower.knows(names)
-    for name in names[::2]:
-        await kube.delete(CONFIG_MAPS, name, namespace=namespace)
-    await follower.knows(names[1::2])
-    assert len(follower.told) == len(set(follower.told)), "a change was told twice"
-    await follower.stop()
-
-
-@pytest.mark.parametrize("ending", ["stopped", "killed"])
-async def test_an_informer_outlives_the_api_server(
-    plane: ControlPlane, kube: HttpKubeClient, namespace: str, ending: str
-) -> None:
-    follower = Follower(kube, namespace)
-    await create_maps(kube, namespace, ["before"])
-    await follower.knows(["before"])
-
-    await asyncio.to_thread(plane.api_server.stop if ending == "stopped" else plane.api_server.kill)
-    await asyncio.to_thread(plane.start_api_server)
-    other = connect(plane.kubeconfig())
-    await create_maps(other, namespace, ["after"])
-    await other.delete(CONFIG_MAPS, "before", namespace=namespace)
-    await other.close()
-
-    await follower.knows(["after"])
-    told = [(change, name) for change, name in follower.told if name != "kube-root-ca.crt"]
-    # In which order depends on whether the new server still knows where the watch ended.
-    assert sorted(told) == [("ADDED", "after"), ("ADDED", "before"), ("DELETED", "before")]
-    assert follower.informer.get(ObjectKey(namespace, "after")) is not None
-    await follower.stop()
-
-
-async def test_a_watch_from_a_version_that_a_new_server_never_saw_is_gone(
-    plane: ControlPlane, kube: HttpKubeClient
-) -> None:
-    await asyncio.to_thread(plane.api_server.kill)
-    await asyncio.to_thread(plane.start_api_server)
-    watch = kube.watch(NODES, resource_version="1")
-    with pytest.raises(Gone):
-        await anext(watch)
 
 
 @pytest.mark.full  # the server sends one a minute

@@ -1,8 +1,7 @@
 """The suite of every `KubeClient`, on our HTTP client and a real API server that nobody else writes to."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,6 @@ from tests.runtime.test_kube_client_suite import *  # noqa: F403 - the tests, an
 
 pytestmark = pytest.mark.real_time
 
-NAMESPACES = ("default", "kube-system")
 USED = (CONFIG_MAPS, NODES, PDBS, PODS)
 
 
@@ -24,6 +22,11 @@ class RealServer:
 
     kube: KubeClient
     plane: ControlPlane
+
+    @property
+    def quick(self) -> KubeClient:
+        """Our client has no limits here."""
+        return self.kube
 
     def cut_watches(self) -> None:
         """Let the API server crash, and come back."""
@@ -35,22 +38,11 @@ class RealServer:
         self.cut_watches()
 
 
-@pytest.fixture(scope="module")
-def bare_plane(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    with ControlPlane.serving(programs, tmp_path_factory.mktemp("bare") / "home") as plane:
-        for namespace in NAMESPACES:
-            plane.kubectl("wait", "--for=create", f"namespace/{namespace}", "--timeout=60s")
-            plane.kubectl("create", "serviceaccount", "default", f"--namespace={namespace}")
-        for own in ("extension-apiserver-authentication", "kube-apiserver-legacy-service-account-token-tracking"):
-            plane.kubectl("wait", "--for=create", f"configmap/{own}", "--namespace=kube-system", "--timeout=60s")
-        yield plane
-
-
 @pytest.fixture
-async def server(bare_plane: ControlPlane) -> AsyncIterator[RealServer]:
-    client = connect(bare_plane.kubeconfig())
+async def server(lone_server: ControlPlane) -> AsyncIterator[RealServer]:
+    client = connect(lone_server.kubeconfig())
     before = {uid_of(each) for resource in USED for each in (await client.list(resource)).items}
-    yield RealServer(client, bare_plane)
+    yield RealServer(client, lone_server)
     for resource in USED:
         created = [each for each in (await client.list(resource)).items if uid_of(each) not in before]
         await delete_all(client, resource, created)

@@ -104,6 +104,12 @@ def test_the_schemas_are_structural_and_their_rules_compile(served: ControlPlane
     assert conditions == {"Established", "NamesAccepted"}
 
 
+def test_the_schemas_are_stored_whole(served: ControlPlane) -> None:
+    for definition in crds.load():
+        stored = json.loads(served.kubectl("get", "crd", definition["metadata"]["name"], "--output=json"))
+        assert contained(definition["spec"], stored["spec"]) == definition["spec"]
+
+
 @pytest.mark.parametrize("manifest", ACCEPTED.values(), ids=ACCEPTED)
 def test_a_manifest_with_all_its_usual_fields_is_stored_whole(served: ControlPlane, manifest: dict[str, Any]) -> None:
     create = ("create", "--dry-run=server", "--validate=strict", "--filename=-", "--output=json")

@@ -24,22 +24,22 @@ async def holder(kube: HttpKubeClient, namespace: str) -> str:
     return lease["spec"].get("holderIdentity", "")
 
 
-async def test_one_candidate_leads_and_the_next_one_follows(kube: HttpKubeClient, namespace: str) -> None:
+async def test_one_candidate_leads_and_the_next_one_follows(lone_kube: HttpKubeClient, lone_namespace: str) -> None:
     led: list[str] = []
     first_leads, first_may_end = asyncio.Event(), asyncio.Event()
 
     async def first_works() -> None:
-        led.append(await holder(kube, namespace))
+        led.append(await holder(lone_kube, lone_namespace))
         first_leads.set()
         await first_may_end.wait()
 
     async def second_works() -> None:
-        led.append(await holder(kube, namespace))
+        led.append(await holder(lone_kube, lone_namespace))
 
     async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
-        tasks.create_task(a_candidate(kube, namespace, "first").lead(first_works))
+        tasks.create_task(a_candidate(lone_kube, lone_namespace, "first").lead(first_works))
         await first_leads.wait()
-        tasks.create_task(a_candidate(kube, namespace, "second").lead(second_works))
+        tasks.create_task(a_candidate(lone_kube, lone_namespace, "second").lead(second_works))
         await asyncio.sleep(2 * QUICK.lease_s)  # a lease that is renewed is not taken over
         assert led == ["first"]
         first_may_end.set()
@@ -47,7 +47,7 @@ async def test_one_candidate_leads_and_the_next_one_follows(kube: HttpKubeClient
 
 
 async def test_a_leader_that_the_server_does_not_answer_stops_in_time(
-    plane: ControlPlane, kube: HttpKubeClient, namespace: str
+    lone_server: ControlPlane, lone_kube: HttpKubeClient, lone_namespace: str
 ) -> None:
     leads = asyncio.Event()
 
@@ -55,12 +55,12 @@ async def test_a_leader_that_the_server_does_not_answer_stops_in_time(
         leads.set()
         await asyncio.Event().wait()
 
-    leading = asyncio.create_task(a_candidate(kube, namespace, "only").lead(works))
+    leading = asyncio.create_task(a_candidate(lone_kube, lone_namespace, "only").lead(works))
     await leads.wait()
-    await asyncio.to_thread(plane.api_server.kill)
+    await asyncio.to_thread(lone_server.api_server.kill)
     try:
         async with asyncio.timeout(QUICK.lease_s):
             with pytest.raises(LeadershipLost):
                 await leading
     finally:
-        await asyncio.to_thread(plane.start_api_server)
+        await asyncio.to_thread(lone_server.start_api_server)
