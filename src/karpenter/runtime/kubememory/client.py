@@ -124,7 +124,7 @@ class MemoryKubeClient:
         decoder = self._decoders.get(resource.type)
         if decoder is None:
             decoder = self._decoders[resource.type] = msgspec.json.Decoder(resource.type)
-        return cast(T, decoder.decode(record.data))
+        return cast(T, decoder.decode(self.store.present(self._find(resource), record)))
 
 
 async def _yield() -> None:

@@ -36,7 +36,7 @@ from karpenter.runtime.kubememory.metadata import (
 )
 from karpenter.runtime.kubememory.ownership import Manager, begin_applied, merge_applied, track_update
 from karpenter.runtime.kubememory.patches import Patch, apply_patch
-from karpenter.runtime.kubememory.records import Record, copy_tree, record_of
+from karpenter.runtime.kubememory.records import Record, copy_tree, encode, record_of
 from karpenter.runtime.kubememory.refusals import Causes, already_exists, details, not_found
 from karpenter.runtime.kubememory.resources import ApiResource, Registry, ResourceKey
 from karpenter.runtime.kubememory.schema.builtin import builtin_schema
@@ -121,6 +121,13 @@ class MemoryStore:
             return custom.schema.shape
         return builtin_schema(resource.group, resource.kind)
 
+    def present(self, resource: ApiResource, record: Record) -> bytes:
+        """Return an object as JSON in the version that it is asked for."""
+        custom = self._custom.find(resource)
+        if custom is None or custom.stored_as == resource.api_version:
+            return record.data
+        return encode(record.decode() | {"apiVersion": resource.api_version})
+
     # reading ----------------------------------------------------------------------------------------------------------
 
     def get(self, resource: ApiResource, key: ObjectKey) -> Record:
@@ -203,9 +210,8 @@ class MemoryStore:
             return self._apply(resource, key, patch, options=options)
         old = self.get(resource, key)
         schema = None if resource.is_custom else self.schema(resource)
-        return self._replace(
-            resource, old, apply_patch(old.decode(), patch, patch_type, schema=schema), options=options
-        )
+        tree = old.decode() | {"apiVersion": resource.api_version}
+        return self._replace(resource, old, apply_patch(tree, patch, patch_type, schema=schema), options=options)
 
     def delete(self, resource: ApiResource, key: ObjectKey, options: DeleteOptions = PLAIN_DELETE) -> Deleted:
         """Request the deletion of an object; finalizers and grace may keep it. Raises NotFound, Conflict."""
@@ -230,6 +236,7 @@ class MemoryStore:
 
         A write that changes nothing makes no revision and no event, so that level-triggered writers come to rest.
         """
+        self._set_stored_version(resource, new)
         candidate = record_of(resource, new, old.revision)
         return candidate if dry_run or candidate.data == old.data else self._put(resource, new)
 
@@ -273,7 +280,14 @@ class MemoryStore:
                 resource, applied, namespace=key.namespace, options=replace(options, field_manager="")
             )
         else:
-            merged = merge_applied(old.decode(), applied, schema, manager=manager, force=options.force, now=self.now())
+            merged = merge_applied(
+                old.decode() | {"apiVersion": resource.api_version},
+                applied,
+                schema,
+                manager=manager,
+                force=options.force,
+                now=self.now(),
+            )
             written = self._replace(resource, old, merged, options=options, tracks=False)
         return replace(written, warnings=(*warnings, *written.warnings))
 
@@ -356,7 +370,12 @@ class MemoryStore:
     def _put(self, resource: ApiResource, tree: RawObject) -> Record:
         if resource.key == DEFINITIONS:
             self._custom.install(tree)
+        self._set_stored_version(resource, tree)
         return self._storage.write(resource, tree)
+
+    def _set_stored_version(self, resource: ApiResource, tree: RawObject) -> None:
+        if custom := self._custom.find(resource):
+            tree["apiVersion"] = custom.stored_as
 
     def _drop(self, resource: ApiResource, old: Record, last: RawObject) -> Record:
         record = self._storage.remove(resource, old, last)

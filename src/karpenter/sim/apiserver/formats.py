@@ -38,15 +38,13 @@ class Page:
 class Plain:
     """Objects as they are."""
 
-    def __init__(self, resource: ApiResource, *, is_storage_version: bool = True) -> None:
+    def __init__(self, resource: ApiResource, present: Callable[[Record], bytes]) -> None:
         self._resource = resource
-        self._is_storage_version = is_storage_version
+        self._present = present
 
     def one(self, record: Record) -> bytes:
         """Return one object."""
-        if self._is_storage_version:
-            return record.data
-        return msgspec.json.encode(record.decode() | {"apiVersion": self._resource.api_version})
+        return self._present(record)
 
     def many(self, records: Iterable[Record], page: Page) -> bytes:
         """Return a list: the objects' own bytes are put together, nothing is encoded anew."""
@@ -138,10 +136,7 @@ class Table:
 Format = Plain | Partial | Table
 
 
-def negotiate(
-    accept: str, resource: ApiResource, printer: Callable[[], Printer], *, now: Callable[[], UnixSeconds], include: str,
-    is_storage_version: bool,
-) -> Format:  # fmt: skip
+def negotiate(accept: str, *, plain: Callable[[], Plain], table: Callable[[], Table]) -> Format:
     """Return the first form that a client accepts and we have. Raises NotAcceptable."""
     for part in accept.split(",") if accept else ("*/*",):
         media = part.split(";")[0].strip()
@@ -149,9 +144,9 @@ def negotiate(
             continue
         match _AS.search(part):
             case None:
-                return Plain(resource, is_storage_version=is_storage_version)
+                return plain()
             case found if found[1] == "Table":
-                return Table(printer(), now, include=include)
+                return table()
             case found if found[1] in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return Partial()
     raise NotAcceptable("only the following media types are accepted: application/json")

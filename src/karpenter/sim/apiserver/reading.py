@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from bisect import bisect_right
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -16,7 +17,7 @@ from karpenter.runtime.kubememory.records import Record
 from karpenter.runtime.kubememory.selectors import Selection, select
 from karpenter.runtime.kubememory.store import MemoryStore
 from karpenter.sim.apiserver.answers import answer_bytes
-from karpenter.sim.apiserver.formats import Format, Page, negotiate
+from karpenter.sim.apiserver.formats import Format, Page, Plain, Table, negotiate
 from karpenter.sim.apiserver.printing import printer_of
 from karpenter.sim.apiserver.queries import whole_number
 from karpenter.sim.apiserver.targets import Target
@@ -37,14 +38,11 @@ class _Token(msgspec.Struct):
 
 def format_of(request: web.Request, target: Target, store: MemoryStore) -> Format:
     """Return the form in which a client wants its answer. Raises NotAcceptable."""
-    custom = store.custom(target.resource)
+    resource, include = target.resource, request.query.get("includeObject", "")
     return negotiate(
         request.headers.get("Accept", ""),
-        target.resource,
-        lambda: printer_of(target.resource, custom),
-        now=store.now,
-        include=request.query.get("includeObject", ""),
-        is_storage_version=custom is None or custom.stored_as == target.resource.api_version,
+        plain=lambda: Plain(resource, partial(store.present, resource)),
+        table=lambda: Table(printer_of(resource, store.custom(resource)), store.now, include=include),
     )
 
 
