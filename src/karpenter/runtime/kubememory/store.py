@@ -11,10 +11,10 @@ from typing import Any, Final, Literal
 from karpenter.model.units import ObjectKey, UnixSeconds
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.kube import BadRequest, Forbidden, NotFound, PatchType, RawObject
-from karpenter.runtime.kubememory.admission import Admission, Operation, usual_admission
+from karpenter.runtime.kubememory.admission import Admission, usual_admission
 from karpenter.runtime.kubememory.bootstrap import bootstrap
 from karpenter.runtime.kubememory.builtin import BUILTIN
-from karpenter.runtime.kubememory.changes import check_same_object, confine, differs
+from karpenter.runtime.kubememory.changes import check_same_object, confine
 from karpenter.runtime.kubememory.custom import CLEANUP, DEFINITIONS, CustomKinds, CustomVersion, key_of
 from karpenter.runtime.kubememory.deletion import (
     PLAIN_DELETE,
@@ -24,12 +24,10 @@ from karpenter.runtime.kubememory.deletion import (
     is_released,
     request_deletion,
 )
+from karpenter.runtime.kubememory.gate import FieldValidation, Gate
 from karpenter.runtime.kubememory.history import Follower
-from karpenter.runtime.kubememory.intake import FieldValidation, take_in
 from karpenter.runtime.kubememory.journal import Journal
 from karpenter.runtime.kubememory.metadata import (
-    check_metadata,
-    check_new_finalizers,
     generate_name,
     identify,
     stamp,
@@ -37,9 +35,8 @@ from karpenter.runtime.kubememory.metadata import (
 from karpenter.runtime.kubememory.ownership import Manager, begin_applied, merge_applied, track_update
 from karpenter.runtime.kubememory.patches import Patch, apply_patch
 from karpenter.runtime.kubememory.records import Record, copy_tree, encode, record_of
-from karpenter.runtime.kubememory.refusals import Causes, already_exists, details, not_found
+from karpenter.runtime.kubememory.refusals import already_exists, details, not_found
 from karpenter.runtime.kubememory.resources import ApiResource, Registry, ResourceKey
-from karpenter.runtime.kubememory.schema.builtin import builtin_schema
 from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema
 from karpenter.runtime.kubememory.selectors import EVERYTHING, Selection
 from karpenter.runtime.kubememory.storage import Storage
@@ -97,8 +94,7 @@ class MemoryStore:
         self.registry = Registry(BUILTIN)
         """The kinds served now."""
         self._custom = CustomKinds(self.registry)
-        self.admission: list[Admission] = [usual_admission(self)]
-        """Hooks that see, may change and may refuse objects on their way in; not called for subresources."""
+        self._gate = Gate(self._custom, [usual_admission(self)])
         self._storage.restore(self._restored)
         bootstrap(self)
 
@@ -106,6 +102,11 @@ class MemoryStore:
     def revision(self) -> int:
         """The version of the whole store, as a list's resourceVersion tells it."""
         return self._storage.revision
+
+    @property
+    def admission(self) -> list[Admission]:
+        """The hooks that see, may change and may refuse objects on their way in: append to it."""
+        return self._gate.hooks
 
     def now(self) -> UnixSeconds:
         """Return the server's time."""
@@ -117,9 +118,7 @@ class MemoryStore:
 
     def schema(self, resource: ApiResource) -> Schema | None:
         """Return the shape of a kind; None when nothing is known of it."""
-        if custom := self._custom.find(resource):
-            return custom.schema.shape
-        return builtin_schema(resource.group, resource.kind)
+        return self._gate.schema(resource)
 
     def present(self, resource: ApiResource, record: Record) -> bytes:
         """Return an object as JSON in the version that it is asked for."""
@@ -171,16 +170,16 @@ class MemoryStore:
         tree = copy_tree(dict(body))
         identify(resource, tree, namespace)
         self._check_namespace(resource, namespace)
-        warnings = take_in(resource, tree, self.schema(resource), validation=options.field_validation)
+        warnings = self._gate.read(resource, tree, options.field_validation)
         if resource.has_status and not strategy_of(resource).brings_status:
             tree.pop("status", None)
         self._name(resource, tree, namespace)
         stamp(resource, tree, now=self._clock.now(), rng=self._rng, revision=self.revision + 1)
-        self._fill(resource, tree)
+        self._gate.fill(resource, tree)
         strategy_of(resource).begin(tree)
         if options.field_manager:
             self._track(resource, None, tree, options=options)
-        tree, said = self._admit("CREATE", resource, tree)
+        tree, said = self._gate.admit("CREATE", resource, tree)
         key = ObjectKey(tree["metadata"].get("namespace", ""), tree["metadata"]["name"])
         if self._storage.get(resource.key, key):
             raise already_exists(resource, key.name)
@@ -250,12 +249,11 @@ class MemoryStore:
             raise NotFound("the server could not find the requested resource")
         before = old.decode()
         identify(resource, new, old.key.namespace)
-        warnings = take_in(resource, new, self.schema(resource), validation=options.field_validation, old=before)
+        warnings = self._gate.read(resource, new, options.field_validation, old=before)
         check_same_object(resource, before, new)
-        if differs(before, new, besides=() if resource.is_custom else ("status",)):
-            self._fill(resource, new)
+        self._gate.fill(resource, new, old=before)
         new = confine(resource, before, new, subresource=subresource)
-        new, said = self._admit("UPDATE", resource, new, old=before, subresource=subresource)
+        new, said = self._gate.admit("UPDATE", resource, new, old=before, runs_hooks=not subresource)
         warnings = (*warnings, *said)
         if tracks:
             self._track(resource, before, new, options=options)
@@ -271,7 +269,7 @@ class MemoryStore:
         applied["metadata"].setdefault("name", key.name)
         if applied["metadata"].pop("managedFields", None):
             raise BadRequest("metadata.managedFields must be nil")
-        warnings = take_in(resource, applied, self.schema(resource), validation=options.field_validation)
+        warnings = self._gate.read(resource, applied, options.field_validation)
         schema, manager = self.schema(resource) or ANYTHING, self._manager(resource, "Apply", options)
         old = self._storage.get(resource.key, key)
         if old is None:
@@ -306,42 +304,6 @@ class MemoryStore:
             metadata["name"] = generate_name(metadata["generateName"], self._rng)
             if self._storage.get(resource.key, ObjectKey(namespace, metadata["name"])) is None:
                 return
-
-    def _fill(self, resource: ApiResource, tree: RawObject) -> None:
-        if custom := self._custom.find(resource):
-            custom.schema.fill(tree)
-        else:
-            strategy_of(resource).default(tree)
-
-    def _admit(
-        self,
-        operation: Operation,
-        resource: ApiResource,
-        tree: RawObject,
-        *,
-        old: RawObject | None = None,
-        subresource: str = "",
-    ) -> tuple[RawObject, tuple[str, ...]]:
-        warnings: list[str] = []
-        for hook in () if subresource else self.admission:
-            tree, said = hook(operation, resource, tree, old)
-            warnings.extend(said)
-        self._check(resource, tree, old=old)
-        return tree, tuple(warnings)
-
-    def _check(self, resource: ApiResource, tree: RawObject, *, old: RawObject | None) -> None:
-        """Raise Invalid with everything that is wrong with what changed."""
-        causes, strategy = Causes(), strategy_of(resource)
-        if old is None or old["metadata"] != tree["metadata"]:
-            check_metadata(resource, tree, causes)
-            check_new_finalizers(old, tree, causes)
-        if old is None or differs(old, tree, besides=() if resource.is_custom else ("status",)):
-            if custom := self._custom.find(resource):
-                custom.schema.check(tree, causes)
-            strategy.check(tree, causes)
-            if old is not None:
-                strategy.check_update(old, tree, causes)
-        causes.raise_for(resource, tree["metadata"].get("name", ""))
 
     def _check_namespace(self, resource: ApiResource, namespace: str) -> None:
         if not resource.namespaced:

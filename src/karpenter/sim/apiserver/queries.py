@@ -11,7 +11,7 @@ from aiohttp import web
 
 from karpenter.runtime.kube import BadRequest, PatchType, Propagation, UnsupportedMediaType
 from karpenter.runtime.kubememory.deletion import DeleteOptions
-from karpenter.runtime.kubememory.intake import FieldValidation
+from karpenter.runtime.kubememory.gate import FieldValidation
 from karpenter.runtime.kubememory.records import Json
 from karpenter.runtime.kubememory.store import WriteOptions
 
