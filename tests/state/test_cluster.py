@@ -173,3 +173,42 @@ def test_events_in_any_order_and_repeated_end_in_the_same_state() -> None:
     for _ in range(50):
         shuffler.shuffle(events)
         assert state_after(list(events)) == expected
+
+
+def test_a_planned_pod_takes_its_room_and_is_not_pending_until_its_place_had_its_chance() -> None:
+    state = ClusterState()
+    pod = a_pod("p")
+    state.set_pod(pod)
+    state.set_claim(a_claim("claim", pool=POOL, provider_id="sim:///1", conditions=[LAUNCHED]))
+    state.plan(pod, "claim", now=EPOCH, keep_s=20)
+    assert [(view.name, [p.metadata.name for p in view.pods]) for view in state.snapshot(EPOCH).nodes] == [
+        ("claim", ["p"])
+    ]
+    assert state.snapshot(UnixSeconds(EPOCH + 300)).pending == ()
+    state.set_node(a_booting_node(labels={labels.INITIALIZED: "true"}))
+    ready = state.snapshot(UnixSeconds(EPOCH + 19))
+    assert [(view.name, [p.spec.node_name for p in view.pods]) for view in ready.nodes] == [("node", ["node"])]
+    assert [pod.metadata.name for pod in state.snapshot(UnixSeconds(EPOCH + 20)).pending] == ["p"]
+
+
+def test_a_plan_ends_with_its_place_and_when_its_pod_is_bound_or_another_one() -> None:
+    state = ClusterState()
+    pod = a_pod("p")
+    state.set_pod(pod)
+    state.set_claim(a_claim("claim", pool=POOL, provider_id="sim:///1"))
+
+    def plan() -> None:
+        state.plan(pod, "claim", now=EPOCH, keep_s=20)
+        assert state.snapshot(EPOCH).pending == ()
+
+    plan()
+    state.drop_claim("claim")
+    assert state.snapshot(EPOCH).pending == (pod,)
+    state.set_claim(a_claim("claim", pool=POOL, provider_id="sim:///1"))
+    plan()
+    state.set_pod(a_pod("p", uid="another"))
+    assert [waiting.metadata.uid for waiting in state.snapshot(EPOCH).pending] == ["another"]
+    state.set_pod(pod)
+    plan()
+    state.set_pod(a_pod("p", node="elsewhere"))
+    assert state.snapshot(EPOCH).nodes[0].pods == ()

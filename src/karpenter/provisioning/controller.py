@@ -81,7 +81,7 @@ class Provisioner:
     def on_pod(self, event: WatchEvent[Pod]) -> None:
         """Let a pending pod open a batch, or join the one that is open."""
         if event.object is not None and event.type != "DELETED" and is_provisionable(event.object):
-            self._batcher.trigger(event.object.metadata.uid)
+            self._consider(event.object)
 
     def trigger(self, name: str) -> None:
         """Plan because a node is leaving: its pods look for another place (S-2)."""
@@ -94,6 +94,11 @@ class Provisioner:
             group.create_task(self._ask_again(), name="provisioner.trigger.pod")
             group.create_task(self._planner.run(), name=self.name)
 
+    def _consider(self, pod: Pod) -> None:
+        """Plan for a pod, unless it only has to wait for the place that it was planned on."""
+        if not self._state.is_planned(pod, self._clock.now()):
+            self._batcher.trigger(pod.metadata.uid)
+
     async def _gather(self) -> None:
         while True:
             await self._batcher.wait()
@@ -103,7 +108,7 @@ class Provisioner:
         while True:
             await self._clock.sleep(RETRIGGER_S)
             for pod in self._state.provisionable_pods():
-                self._batcher.trigger(pod.metadata.uid)
+                self._consider(pod)
 
     async def _plan(self) -> Result:
         """Plan once, or later while the picture is incomplete or a machine asked for is not known yet (S-4)."""
@@ -141,17 +146,25 @@ class Provisioner:
     async def _act(self, snapshot: Snapshot, solution: Solution) -> None:
         """Write the claims, nominate every place used, and tell the pods."""
         names = await self._writer.write(snapshot, solution.new_claims)
-        until = UnixSeconds(self._clock.now() + self._settings.nomination_s)
-        for place in sorted(set(solution.placements.values())):
-            name = names.get(place, place)
-            if name is not None:
-                self._state.nominate(name, until)
+        self._keep_room(snapshot, solution.placements, names)
         self._announce(snapshot, solution.placements, names)
         self._metrics.scheduler_unschedulable_pods_count.labels(controller=self.name).set(len(solution.unschedulable))
         for refused in solution.unschedulable:
             # A pod that still runs on a leaving node has nothing to complain of yet.
             if not refused.pod.spec.node_name:
                 self._fail(refused.pod, _words(refused))
+
+    def _keep_room(
+        self, snapshot: Snapshot, placements: Mapping[ObjectKey, str], names: Mapping[str, str | None]
+    ) -> None:
+        """Let the places that pods were planned on wait for them (S-62)."""
+        now, keep_s = self._clock.now(), self._settings.nomination_s
+        for pod in snapshot.pending:
+            place = placements.get(pod.metadata.key)
+            name = names.get(place, place) if place else None
+            if name is not None:
+                self._state.plan(pod, name, now=now, keep_s=keep_s)
+                self._state.nominate(name, UnixSeconds(now + keep_s))
 
     def _announce(
         self, snapshot: Snapshot, placements: Mapping[ObjectKey, str], names: Mapping[str, str | None]

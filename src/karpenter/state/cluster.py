@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from karpenter.model.core import (
     CSINode,
     DaemonSet,
@@ -29,6 +31,7 @@ from karpenter.model.units import ObjectKey, PoolKey, ProviderID, UnixSeconds
 from karpenter.scheduling.snapshot import NodeView, PoolView, Snapshot, Volumes
 from karpenter.state.daemons import daemon_pods
 from karpenter.state.offers import Offers
+from karpenter.state.plans import Plan, Plans
 from karpenter.state.views import Marks, node_view
 
 
@@ -54,6 +57,7 @@ class ClusterState:
         self._claim_of: dict[ProviderID, str] = {}
         self._node_of: dict[ProviderID, str] = {}
         self._marks: dict[str, Marks] = {}
+        self._plans = Plans()
         self._views: dict[str, NodeView] = {}
         self._stale: set[str] = set()
 
@@ -101,6 +105,8 @@ class ClusterState:
         if before is not None and before.spec.node_name != pod.spec.node_name:
             self._leave(key, before.spec.node_name)
         self.pods[key] = pod
+        if before is None or before.metadata.uid != pod.metadata.uid or before.spec.node_name != pod.spec.node_name:
+            self._touch_marked(self._plans.drop(key))
         if pod.spec.node_name:
             self._pods_on[pod.spec.node_name].add(key)
         self._touch(pod.spec.node_name or None)
@@ -110,6 +116,7 @@ class ClusterState:
         pod = self.pods.pop(key, None)
         if pod is not None:
             self._leave(key, pod.spec.node_name)
+            self._touch_marked(self._plans.drop(key))
 
     def _leave(self, key: ObjectKey, node_name: str) -> None:
         self._pods_on[node_name].discard(key)
@@ -145,6 +152,17 @@ class ClusterState:
         marks = self._marks.get(name, Marks())
         self._marks[name] = Marks(until, marks.is_marked_for_deletion)
         self._touch_marked(name)
+
+    def plan(self, pod: Pod, place: str, *, now: UnixSeconds, keep_s: float) -> None:
+        """Keep room for a pod on a claim or node for so long, counted from when the place is ready for pods."""
+        self._touch_marked(self._plans.drop(pod.metadata.key))
+        self._plans.set(pod, Plan(pod.metadata.uid, place, now, UnixSeconds(now + keep_s)))
+        self._touch_marked(place)
+
+    def is_planned(self, pod: Pod, now: UnixSeconds) -> bool:
+        """Return whether room is kept for this very pod, as far as views are up to date."""
+        plan = self._plans.of(pod)
+        return plan is not None and self._holds(plan, now)
 
     def mark_for_deletion(self, name: str) -> None:
         """Count a node as leaving: it offers no room, and its pods look for another place."""
@@ -217,8 +235,10 @@ class ClusterState:
         if name:
             self._stale.add(name)
 
-    def _touch_marked(self, name: str) -> None:
-        """Mark stale what a mark on a node or claim shows on: a claim's also counts for its node."""
+    def _touch_marked(self, name: str | None) -> None:
+        """Mark stale what a mark or plan on a node or claim shows on: a claim's also counts for its node."""
+        if name is None:
+            return
         self._touch(name)
         claim = self.claims.get(name)
         node = self.node_of(claim) if claim else None
@@ -226,6 +246,26 @@ class ClusterState:
             self._touch(node.metadata.name)
 
     def _fresh_views(self, now: UnixSeconds) -> Mapping[str, NodeView]:
+        self._rebuild(now)
+        ended = [key for key, plan in self._plans if not self._holds(plan, now)]
+        for key in ended:
+            self._touch_marked(self._plans.drop(key))
+        if ended:
+            self._rebuild(now)
+        return self._views
+
+    def _holds(self, plan: Plan, now: UnixSeconds) -> bool:
+        """Return whether a place is still kept: it is there, stays, and is not ready yet or its time has not passed."""
+        claim = self.claims.get(plan.place)
+        node = self.node_of(claim) if claim else None
+        view = self._views.get(node.metadata.name if node else plan.place)
+        if view is None or view.is_deleting:
+            return False
+        ready_at = view.initialized_at
+        kept_s = plan.until - plan.at
+        return not view.is_initialized or now < max(plan.until, (ready_at or 0.0) + kept_s)
+
+    def _rebuild(self, now: UnixSeconds) -> None:
         expired = [name for name, m in self._marks.items() if m.nominated_until and m.nominated_until <= now]
         for name in expired:
             self._marks[name] = Marks(None, self._marks[name].is_marked_for_deletion)
@@ -237,7 +277,6 @@ class ClusterState:
             else:
                 self._views[name] = view
         self._stale.clear()
-        return self._views
 
     def _build(self, name: str, now: UnixSeconds) -> NodeView | None:
         """Build the view keyed by a node's name, or by a claim's while it has no node."""
@@ -250,7 +289,7 @@ class ClusterState:
         view = node_view(
             node,
             claim,
-            (self.pods[key] for key in self._pods_on.get(name, ())) if node else (),
+            (*self._bound(name), *self._expected(name, claim)),
             now=now,
             marks=Marks(
                 _later(marks.nominated_until, claim_marks.nominated_until),
@@ -260,13 +299,28 @@ class ClusterState:
         )
         return self._offers.priced(view)
 
+    def _bound(self, node_name: str) -> Iterable[Pod]:
+        return (self.pods[key] for key in self._pods_on.get(node_name, ()))
+
+    def _expected(self, name: str, claim: NodeClaim | None) -> Iterable[Pod]:
+        """Yield the pods that room is kept for, as if they were here already."""
+        places = {name, claim.name} if claim else {name}
+        for place in sorted(places):
+            for key in self._plans.on(place):
+                pod = self.pods[key]
+                yield msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=name))
+
     def _daemon_owned(self) -> Iterable[Pod]:
         return (pod for pod in self.pods.values() if pod.metadata.is_owned_by("DaemonSet") and not is_terminal(pod))
 
     def _pending(self, views: Iterable[NodeView]) -> tuple[Pod, ...]:
-        """Provisionable pods, and those of nodes that are leaving (POD-5), sorted by namespace and name."""
+        """Provisionable pods, and those of nodes that are leaving (POD-5), without those that room is kept for.
+
+        Sorted by namespace and name.
+        """
         leaving = [pod for view in views if view.is_deleting for pod in view.pods if is_reschedulable(pod)]
-        return tuple(sorted([*self.provisionable_pods(), *leaving], key=lambda pod: pod.metadata.key))
+        waiting = [pod for pod in (*self.provisionable_pods(), *leaving) if self._plans.of(pod) is None]
+        return tuple(sorted(waiting, key=lambda pod: pod.metadata.key))
 
     def _pool_views(self, views: Iterable[NodeView]) -> tuple[PoolView, ...]:
         usage: dict[PoolKey, Resources] = {}
