@@ -51,10 +51,10 @@ def test_scaling_goes_by_the_largest_score() -> None:
     assert scaled([0, 0], fewer_is_better=True) == [100, 100]
 
 
-def test_stretching_takes_zero_for_no_opinion() -> None:
+def test_stretching_goes_from_the_least_to_the_most() -> None:
     assert stretched([-10, 0, 10]) == [0, 50, 100]
-    assert stretched([5, 10]) == [50, 100]
-    assert stretched([0, 0]) == [0, 0]
+    assert stretched([-32, -31, -30]) == [0, 50, 100]
+    assert stretched([5, 5]) == [0, 0]
 
 
 def test_the_emptier_node_wins() -> None:

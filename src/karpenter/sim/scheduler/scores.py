@@ -73,7 +73,7 @@ def scaled(raw: Sequence[int], *, fewer_is_better: bool = False) -> list[int]:
 
 def stretched(raw: Sequence[int]) -> list[int]:
     """Return raw scores, negative ones included, brought to 0..100 between the least and the most."""
-    least, most = min(0, *raw), max(0, *raw)  # no opinion, zero, always counts among the scores
+    least, most = min(raw), max(raw)
     if most == least:
         return [0] * len(raw)
     return [int(BEST * ((score - least) / (most - least))) for score in raw]
