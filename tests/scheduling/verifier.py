@@ -18,6 +18,8 @@ from karpenter.model.resources import NODES, parse_amount
 from karpenter.model.taints import Taint
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling import ClaimPlan, Demand, NodeView, Options, PoolView, Snapshot, Solution
+from tests.scheduling import neighbours, storage
+from tests.scheduling.homes import Home, Shape
 
 COMES_UP = {labels.REGISTERED: "true", labels.INITIALIZED: "true"}
 
@@ -51,6 +53,8 @@ def breaches(snapshot: Snapshot, demand: Demand, solution: Solution, options: Op
         *(breach for view in snapshot.nodes for breach in _node(snapshot, view, places)),
         *(breach for plan in solution.new_claims for breach in _claim(snapshot, plan, options)),
         *_limits(snapshot, solution),
+        *neighbours.breaches(homes := _homes(snapshot, solution, places), snapshot.namespaces),
+        *storage.breaches(homes, snapshot.volumes),
     ]
 
 
@@ -75,6 +79,48 @@ def finished(snapshot: Snapshot, solution: Solution) -> dict[str, Place]:
         for pod in plan.pods:
             assert solution.placements[pod.metadata.key] == plan.name
     return places
+
+
+def _homes(snapshot: Snapshot, solution: Solution, places: Mapping[str, Place]) -> list[Home]:
+    """Return the finished state with every machine that a claim may turn out to be."""
+    homes = []
+    for view in snapshot.nodes:
+        if not view.is_deleting:
+            place = places[view.name]
+            daemons = tuple(_daemons_without_a_pod(snapshot, view))
+            homes.append(
+                Home(view.name, place.taints, [Shape(view.labels, daemons=daemons)], view.pods, place.placed, view)
+            )
+    pools = {view.pool.key: view for view in snapshot.pools}
+    homes.extend(
+        Home(plan.name, view.pool.template.taints, _shapes(snapshot, view, plan), placed=plan.pods)
+        for plan in solution.new_claims
+        for view in [pools[plan.pool]]
+    )
+    return homes
+
+
+def _shapes(snapshot: Snapshot, view: PoolView, plan: ClaimPlan) -> list[Shape]:
+    types = {kind.name: kind for kind in view.instance_types}
+    shapes = []
+    for kind in (types[name] for name in plan.instance_types):
+        opened = _open_labels(view, plan, kind)
+        for offering in _possible(kind, plan):
+            given = _given_labels(view, plan, kind, place=(offering.zone, offering.capacity_type))
+            daemons = tuple(
+                pod for pod in snapshot.daemons if _runs_on(pod, {**given, **COMES_UP}, view.pool.template.taints)
+            )
+            shapes.append(Shape(given, opened, kind, daemons))
+    return shapes
+
+
+def _daemons_without_a_pod(snapshot: Snapshot, view: NodeView) -> Iterator[Pod]:
+    """Yield the DaemonSet pods that a node still has to get."""
+    node = {**view.labels, **(COMES_UP if view.is_managed and not view.is_initialized else {})}
+    present = [pod.spec.containers for pod in view.pods if pod.metadata.is_owned_by("DaemonSet")]
+    for daemon in snapshot.daemons:
+        if daemon.spec.containers not in present and _runs_on(daemon, node, _node_taints(view)):
+            yield daemon
 
 
 def _every_pod_once(demand: Demand, solution: Solution, places: dict[str, Place]) -> Iterator[str]:
