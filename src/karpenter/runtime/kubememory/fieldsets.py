@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from karpenter.runtime.kube import RawObject
+from karpenter.runtime.kubememory.records import encode
 from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema
 
 Path: TypeAlias = tuple[str, ...]
@@ -15,6 +16,7 @@ Path: TypeAlias = tuple[str, ...]
 ITEM: Final = object()
 """The value of a list item as such, beside its fields."""
 _SELF: Final = "."
+_IDENTITY: Final = ("apiVersion", "kind")
 _NOT_OWNED: Final = frozenset(
     ("f:metadata", f"f:{name}")
     for name in (
@@ -34,31 +36,32 @@ _NOT_OWNED: Final = frozenset(
 
 
 def leaves(tree: RawObject, schema: Schema) -> dict[Path, object]:
-    """Return every field of an object that can have an owner, with its value."""
-    return {
-        path: value
-        for path, value in _walk(tree, schema, ())
-        if path not in (("f:apiVersion",), ("f:kind",)) and path[:2] not in _NOT_OWNED and path != ("f:metadata",)
-    }
+    """Return every field of an object, or of some of its parts, that can have an owner, with its value."""
+    found: dict[Path, object] = {}
+    for name, value in tree.items():
+        if name not in _IDENTITY:
+            _collect(value, schema.child(name) or ANYTHING, (f"f:{name}",), found)
+    return {path: value for path, value in found.items() if path[:2] not in _NOT_OWNED and path != ("f:metadata",)}
 
 
-def _walk(value: object, schema: Schema, path: Path) -> Iterator[tuple[Path, object]]:
+def _collect(value: object, schema: Schema, path: Path, found: dict[Path, object]) -> None:  # noqa: PLR0917 - for every field
     if isinstance(value, dict) and not schema.is_atomic:
-        if path and not value:
-            yield path, {}
+        if not value:
+            found[path] = {}
         for name, one in value.items():
-            yield from _walk(one, schema.child(name) or ANYTHING, (*path, f"f:{name}"))
+            _collect(one, schema.child(name) or ANYTHING, (*path, f"f:{name}"), found)
     elif isinstance(value, list) and schema.list_keys:
+        inner = schema.items or ANYTHING
         for item in value:
             place = (*path, item_step(item, schema))
-            yield place, ITEM
+            found[place] = ITEM
             for name, one in item.items():
-                yield from _walk(one, (schema.items or ANYTHING).child(name) or ANYTHING, (*place, f"f:{name}"))
+                _collect(one, inner.child(name) or ANYTHING, (*place, f"f:{name}"), found)
     elif isinstance(value, list) and schema.is_set:
         for item in value:
-            yield (*path, value_step(item)), ITEM
+            found[(*path, value_step(item))] = ITEM
     else:
-        yield path, value
+        found[path] = value
 
 
 def item_step(item: Mapping[str, Any], schema: Schema) -> str:
@@ -66,12 +69,12 @@ def item_step(item: Mapping[str, Any], schema: Schema) -> str:
     fields = schema.items.fields if schema.items and schema.items.fields else {}
     keys = {key: item.get(key, fields[key].default if key in fields else None) for key in sorted(schema.list_keys)}
     present = {key: value for key, value in keys.items() if value is not None}
-    return "k:" + json.dumps(present, separators=(",", ":"), ensure_ascii=False)
+    return "k:" + encode(present).decode()
 
 
 def value_step(value: object) -> str:
     """Return the step to a value of a set."""
-    return "v:" + json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return "v:" + encode(value).decode()
 
 
 def to_fields_v1(paths: Iterable[Path]) -> dict[str, Any]:
@@ -81,14 +84,9 @@ def to_fields_v1(paths: Iterable[Path]) -> dict[str, Any]:
         node = root
         for step in path:
             node = node.setdefault(step, {})
-        node[_SELF] = {}
-    return _without_lonely_self(root)
-
-
-def _without_lonely_self(node: dict[str, Any]) -> dict[str, Any]:
-    if set(node) == {_SELF}:
-        return {}
-    return {step: _without_lonely_self(inner) for step, inner in node.items()}
+        if path[-1].startswith("k:"):
+            node[_SELF] = {}  # the item itself, beside its fields
+    return root
 
 
 def from_fields_v1(fields: Mapping[str, Any]) -> frozenset[Path]:

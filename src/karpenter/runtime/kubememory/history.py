@@ -15,7 +15,7 @@ from karpenter.runtime.kubememory.records import Record
 from karpenter.runtime.kubememory.selectors import Selection
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
-KEPT: Final = 4096
+KEPT: Final = 2048
 """Changes of one kind that are kept at least; twice as many at most."""
 
 

@@ -72,7 +72,7 @@ def merge_applied(
 def begin_applied(applied: RawObject, schema: Schema, *, manager: Manager, now: UnixSeconds) -> None:
     """Write down that a manager created an object by applying it."""
     mine = frozenset(leaves(applied, schema))
-    applied["metadata"]["managedFields"] = _written({manager: mine}, mine, old=None, now=now)
+    applied["metadata"]["managedFields"] = [_entry(manager, mine, now)]
 
 
 def track_update(old: RawObject | None, new: RawObject, schema: Schema, *, manager: Manager, now: UnixSeconds) -> None:
@@ -83,46 +83,64 @@ def track_update(old: RawObject | None, new: RawObject, schema: Schema, *, manag
     if old is not None and new["metadata"].get("managedFields") == []:
         del new["metadata"]["managedFields"]  # the documented way to forget all owners
         return
-    before = leaves(old, schema) if old is not None else {}
-    after = leaves(new, schema)
+    old = old or {"metadata": {}}
+    entries: list[dict[str, Any]] = old["metadata"].get("managedFields", [])
+    # Only the parts that changed are looked at: a status write costs nothing for what spec's managers have.
+    parts = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+    before, after = (leaves({name: tree[name] for name in parts if name in tree}, schema) for tree in (old, new))
     changed = _differences(before, after)
-    owned = {one: paths - changed if one != manager else paths for one, paths in _owned(old or {}).items()}
-    owned[manager] = owned.get(manager, frozenset()) | changed
-    new["metadata"]["managedFields"] = _written(owned, frozenset(after), old=old, now=now)
+    steps = {f"f:{name}" for name in parts}
+    kept = [_without(entry, changed, steps, now=now) for entry in entries if _manager_of(entry) != manager]
+    mine = [entry for entry in entries if _manager_of(entry) == manager]
+    gained = changed & after.keys()
+    if gained or mine:
+        own = from_fields_v1(mine[0]["fieldsV1"]) if mine else frozenset()
+        held = frozenset(path for path in own if path[0] not in steps or path in after)
+        kept.append(mine[0] if mine and held | gained == own else _entry(manager, held | gained, now))
+    new["metadata"]["managedFields"] = [entry for entry in kept if entry and entry["fieldsV1"]]
+
+
+def _without(entry: dict[str, Any], lost: frozenset[Path], steps: set[str], *, now: UnixSeconds) -> dict[str, Any]:
+    if not steps & entry["fieldsV1"].keys():
+        return entry
+    paths = from_fields_v1(entry["fieldsV1"])
+    left = paths - lost
+    return entry if left == paths else _entry(_manager_of(entry), left, now)
+
+
+def _manager_of(entry: Mapping[str, Any]) -> Manager:
+    return Manager(
+        entry.get("manager", ""), entry["operation"], entry.get("apiVersion", ""), entry.get("subresource", "")
+    )
+
+
+def _entry(manager: Manager, paths: frozenset[Path], now: UnixSeconds) -> dict[str, Any]:
+    entry = {
+        "manager": manager.name,
+        "operation": manager.operation,
+        "apiVersion": manager.api_version,
+        "time": to_rfc3339(now),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": to_fields_v1(paths),
+    }
+    return entry | ({"subresource": manager.subresource} if manager.subresource else {})
 
 
 def _owned(tree: RawObject) -> Owned:
-    return {
-        Manager(
-            entry.get("manager", ""), entry["operation"], entry.get("apiVersion", ""), entry.get("subresource", "")
-        ): from_fields_v1(entry.get("fieldsV1", {}))
-        for entry in tree.get("metadata", {}).get("managedFields") or ()
-    }
+    entries = tree["metadata"].get("managedFields") or ()
+    return {_manager_of(entry): from_fields_v1(entry.get("fieldsV1", {})) for entry in entries}
 
 
-def _written(
-    owned: Owned, existing: frozenset[Path], *, old: RawObject | None, now: UnixSeconds
-) -> list[dict[str, Any]]:
-    times = {
-        (one, paths): entry.get("time")
-        for (one, paths), entry in zip(
-            _owned(old or {}).items(), (old or {}).get("metadata", {}).get("managedFields") or (), strict=True
-        )
-    }
+def _written(owned: Owned, existing: frozenset[Path], *, old: RawObject, now: UnixSeconds) -> list[dict[str, Any]]:
+    """Return the list anew; the entry of a manager whose fields are the same stays as it was, time included."""
+    known = {_manager_of(entry): entry for entry in old["metadata"].get("managedFields") or ()}
     entries = []
     for manager, paths in owned.items():
         kept = paths & existing
-        if not kept:
-            continue
-        entry = {
-            "manager": manager.name,
-            "operation": manager.operation,
-            "apiVersion": manager.api_version,
-            "time": times.get((manager, kept)) or to_rfc3339(now),
-            "fieldsType": "FieldsV1",
-            "fieldsV1": to_fields_v1(kept),
-        }
-        entries.append(entry | ({"subresource": manager.subresource} if manager.subresource else {}))
+        if kept and manager in known and from_fields_v1(known[manager]["fieldsV1"]) == kept:
+            entries.append(known[manager])
+        elif kept:
+            entries.append(_entry(manager, kept, now))
     return entries
 
 
