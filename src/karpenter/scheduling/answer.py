@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from karpenter.model.core import Pod
-from karpenter.scheduling.bins import Bins, Item
+from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.classes import PodClass
 from karpenter.scheduling.demand import Demand
+from karpenter.scheduling.items import Wait
 from karpenter.scheduling.machines import Machines
 from karpenter.scheduling.plans import claim_plans, deal_pods, placements
 from karpenter.scheduling.reasons import Judge
@@ -29,10 +30,10 @@ class Answer:
     judge: Judge
     reporter: Reporter | None
 
-    def build(self, items: Sequence[Item], demand: Demand, *, complete: bool) -> Solution:
+    def build(self, waits: Sequence[Wait], demand: Demand, *, complete: bool) -> Solution:
         """Return what was found; a group that must be placed as a whole and cannot be is not placed at all."""
         pods, left = deal_pods(self.bins, self.classes)
-        refused = self._refused(items, left, demand) if complete else ()
+        refused = self._refused(waits, left, demand) if complete else ()
         if demand.fulfilment == "all-or-nothing" and any(left):
             placed = [pod for group in pods for pod in group]
             solution = Solution(unschedulable=(*refused, *_with_the_group(placed, refused)), complete=complete)
@@ -44,13 +45,13 @@ class Answer:
         return solution
 
     def _refused(
-        self, items: Sequence[Item], left: Sequence[Sequence[Pod]], demand: Demand
+        self, waits: Sequence[Wait], left: Sequence[Sequence[Pod]], demand: Demand
     ) -> tuple[Unschedulable, ...]:
         refused: list[Unschedulable] = []
-        for item, pods in zip(items, left, strict=True):
+        for wait, pods in zip(waits, left, strict=True):
             if pods:
-                checked = demand.fulfilment == "check-only" and item.cls.fault is None
-                reasons = _NOTHING_LAUNCHED if checked else self.judge.reasons(item.cls, item.rule)
+                checked = demand.fulfilment == "check-only" and wait.cls.fault is None
+                reasons = _NOTHING_LAUNCHED if checked else self.judge.reasons(wait)
                 refused.extend(Unschedulable(pod, reasons) for pod in pods)
         return tuple(refused)
 
@@ -58,10 +59,11 @@ class Answer:
         if self.reporter is None:
             return
         if solution.placements:
-            names = [view.name for view in self.bins.nodes.views] + [plan.name for plan in solution.new_claims]
-            for name, group in zip(names, pods, strict=True):
+            for view, group in zip(self.bins.nodes.views, pods, strict=False):
                 if group:
-                    self.reporter.placed(group, name)
+                    self.reporter.placed(group, view.name)
+            for plan in solution.new_claims:
+                self.reporter.placed(plan.pods, plan.name)
         for refused in solution.unschedulable:
             self.reporter.rejected(refused)
 

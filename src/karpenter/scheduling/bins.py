@@ -5,65 +5,36 @@ One class meets all bins at once: `fitting` says how many copies each would take
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from karpenter.scheduling.catalog import Bools, Floats, Ints
-from karpenter.scheduling.classes import PodClass
 from karpenter.scheduling.columns import Columns
+from karpenter.scheduling.constraint import Constraint
+from karpenter.scheduling.items import Item
 from karpenter.scheduling.nodes import Nodes
-from karpenter.scheduling.rules import Level, NodeRule
+from karpenter.scheduling.rules import NodeRule
 
 
-@dataclass(slots=True)
-class Item:
-    """Copies of one class on their way to a place."""
-
-    index: int
-    """The class's position among all classes."""
-    cls: PodClass
-    levels: tuple[Level, ...]
-    request: Floats
-    """Requests of one copy (R)."""
-    left: int
-    """Copies without a place."""
-    at: int = 0
-    """Which level is tried now."""
-    floor: int = 0
-    """Tiers before this one have nothing left for it."""
-
-    @property
-    def rule(self) -> NodeRule:
-        """What the copies demand of a node at this level."""
-        return self.levels[self.at].rule
-
-    def relax(self) -> bool:
-        """Go to the next level and all tiers again; return False when there is none."""
-        if self.at + 1 >= len(self.levels):
-            return False
-        self.at += 1
-        self.floor = 0
-        return True
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """Copies of one class in one bin, and the rule they were placed under."""
+    """Copies of one class in one bin, and what they were placed as."""
 
-    index: int
-    rule: NodeRule
+    item: Item
     count: int
 
 
 class Bins:
     """B places: the nodes, then the machines opened so far. Arrays grow; the first `size` rows count."""
 
-    def __init__(self, nodes: Nodes, columns: Columns, room: Floats) -> None:
+    def __init__(self, nodes: Nodes, columns: Columns, room: Floats, *, constraints: Sequence[Constraint]) -> None:
         self.nodes = nodes
         self.columns = columns
         self.size = len(nodes)
         self.shares: list[list[Share]] = [[] for _ in nodes.views]
+        self._constraints = constraints
         self._room = room
         self._column = np.full(self.size, -1, dtype=np.int64)
         self._places = np.zeros((self.size, *columns.price.shape[1:]), dtype=np.bool_)
@@ -83,9 +54,19 @@ class Bins:
         """The zones and capacity types still open to each opened machine (B×Z×K)."""
         return self._places[: self.size]
 
-    def opened(self) -> range:
+    @property
+    def known(self) -> slice:
+        """The rows of nodes."""
+        return slice(0, len(self.nodes))
+
+    @property
+    def new(self) -> slice:
+        """The rows of opened machines, closed ones included."""
+        return slice(len(self.nodes), self.size)
+
+    def opened(self) -> list[int]:
         """Return the rows of machines to launch."""
-        return range(len(self.nodes), self.size)
+        return [row for row in range(len(self.nodes), self.size) if self.shares[row]]
 
     def fitting(self, item: Item, rows: slice) -> Ints:
         """Return how many copies of the item each bin of these rows takes now."""
@@ -93,6 +74,10 @@ class Bins:
         asked = np.flatnonzero(item.request)
         copies = np.floor(room[:, asked] / item.request[asked]).min(axis=1, initial=float(item.left))
         copies[(room < 0).any(axis=1)] = 0
+        for constraint in self._constraints:
+            cap = constraint.room(item, rows)
+            if cap is not None:
+                np.minimum(copies, cap, out=copies)
         return np.where(self._admits(item.rule, rows), np.maximum(copies, 0), 0).astype(np.int64)
 
     def _admits(self, rule: NodeRule, rows: slice) -> Bools:
@@ -113,6 +98,8 @@ class Bins:
         Bins that are kept are in groups (initialized nodes, claims in flight, machines to launch); within a group the
         one with the least room, weighted by `scale` (R), is filled first.
         """
+        if rows.start == rows.stop:
+            return 0
         copies = self.fitting(item, rows)
         candidates = np.flatnonzero(copies)
         if not len(candidates):
@@ -136,8 +123,26 @@ class Bins:
         self._room[row] -= count * item.request
         if self._column[row] >= 0:
             self._places[row] &= self.columns.row(item.rule)[self._column[row]]
-        self.shares[row].append(Share(item.index, item.rule, count))
+        for constraint in self._constraints:
+            constraint.put(row, item, count)
+        self.shares[row].append(Share(item, count))
         item.left -= count
+
+    def take(self, row: int, share: Share, count: int) -> None:
+        """Take copies out of a bin again. An opened machine that is empty then is closed."""
+        self._room[row] += count * share.item.request
+        for constraint in self._constraints:
+            constraint.put(row, share.item, -count)
+        at = self.shares[row].index(share)
+        self.shares[row][at : at + 1] = [Share(share.item, share.count - count)] if share.count > count else []
+        if self._column[row] >= 0 and not self.shares[row]:
+            self.close(row)
+
+    def close(self, row: int) -> None:
+        """Give an opened machine up: it takes nothing any more."""
+        self._room[row] = -1.0
+        for constraint in self._constraints:
+            constraint.closed(row)
 
     def open(self, column: int, places: Bools) -> int:
         """Open a machine of a column that may go to these zones and capacity types (Z×K); return its row."""
@@ -149,6 +154,8 @@ class Bins:
         self._places[row] = places
         self.shares.append([])
         self.size += 1
+        for constraint in self._constraints:
+            constraint.opened(row, column)
         return row
 
     def load(self, row: int) -> Floats:
@@ -157,7 +164,7 @@ class Bins:
 
     def rules(self, row: int) -> frozenset[NodeRule]:
         """Return the rules that the pods of a bin came under."""
-        return frozenset(share.rule for share in self.shares[row])
+        return frozenset(share.item.rule for share in self.shares[row])
 
     def retype(self, row: int, column: int, places: Bools) -> None:
         """Make an opened machine one of another column, which holds its load."""

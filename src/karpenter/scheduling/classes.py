@@ -6,8 +6,9 @@ carry volume names of their own); one pod of each key is then read in full, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -27,6 +28,37 @@ Port: TypeAlias = tuple[str, int, str]
 _encode = msgspec.msgpack.Encoder().encode
 
 
+@dataclass(frozen=True)
+class Profile:
+    """What pods demand of their place, amounts apart. Many classes share one."""
+
+    namespace: str
+    labels: tuple[tuple[str, str], ...]
+    """Only those that some selector speaks of."""
+    terms: tuple[Requirements, ...]
+    """Node requirements, one of which must hold; empty when no node can match."""
+    preferred: tuple[Requirements, ...]
+    """Preferred node affinity, the heaviest first."""
+    tolerations: tuple[Toleration, ...]
+    ports: tuple[Port, ...]
+    spread: tuple[TopologySpreadConstraint, ...]
+    affinity: Affinity | None
+    """Of it, what is said about other pods."""
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What the profile is, in a form that sorts."""
+        return (
+            tuple(repr(term) for term in self.terms),
+            tuple(repr(term) for term in self.preferred),
+            tuple(sorted((t.key, t.operator, t.value, t.effect) for t in self.tolerations)),
+            self.ports,
+            self.namespace,
+            self.labels,
+            _encode((self.spread, self.affinity)),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class PodClass:
     """Pods with equal needs, and what these are."""
@@ -35,50 +67,34 @@ class PodClass:
     """Oldest first."""
     requests: Resources
     """What one pod needs, `pods: 1` included; amounts of zero are left out."""
-    terms: tuple[Requirements, ...]
-    """Node requirements, one of which must hold; empty when the pod's own contradict each other."""
-    preferred: tuple[Requirements, ...]
-    """Preferred node affinity, the heaviest first."""
-    tolerations: tuple[Toleration, ...]
-    ports: tuple[Port, ...]
+    profile: int
+    """Position of the profile in the grouping."""
     priority: int
-    namespace: str
-    labels: tuple[tuple[str, str], ...]
-    """Only those that some selector speaks of."""
-    spread: tuple[TopologySpreadConstraint, ...]
-    affinity: Affinity | None
     fault: str | None = None
     """Why no scheduler could place such a pod, in words; None for a sound one."""
-
-    @property
-    def pod(self) -> Pod:
-        """One of them, to speak for all."""
-        return self.pods[0]
 
     @property
     def size(self) -> int:
         """How many there are."""
         return len(self.pods)
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What the class is, in a form that sorts: equal for equal classes, whatever order the pods came in."""
-        return (
-            -self.priority,
-            tuple(sorted(self.requests.items())),
-            tuple(repr(term) for term in self.terms),
-            tuple(repr(term) for term in self.preferred),
-            tuple(sorted((t.key, t.operator, t.value, t.effect) for t in self.tolerations)),
-            self.ports,
-            self.namespace,
-            self.labels,
-            _encode((self.spread, self.affinity)),
-            self.fault or "",
-        )
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Classes and their profiles, both sorted: equal for equal pods, whatever order these came in."""
+
+    classes: tuple[PodClass, ...]
+    profiles: tuple[Profile, ...]
+    label_keys: tuple[str, ...]
+    """Label keys that some selector speaks of: labels of other keys tell no pods apart."""
+
+    def profile(self, cls: PodClass) -> Profile:
+        """Return the profile of a class."""
+        return self.profiles[cls.profile]
 
 
-def classes_of(pods: Iterable[Pod], *, visible: frozenset[str] = frozenset()) -> tuple[PodClass, ...]:
-    """Return the classes of these pods, sorted by their keys.
+def group(pods: Iterable[Pod], *, visible: frozenset[str] = frozenset()) -> Grouping:
+    """Sort pods into classes.
 
     `visible` are label keys that selectors of other pods (those running already) speak of; keys that the pods' own
     selectors use are added.
@@ -86,15 +102,22 @@ def classes_of(pods: Iterable[Pod], *, visible: frozenset[str] = frozenset()) ->
     groups: dict[bytes, list[Pod]] = {}
     for pod in pods:
         groups.setdefault(_raw_key(pod), []).append(pod)
-    keys = sorted(visible.union(*(selector_keys(group[0]) for group in groups.values())))
-    merged: dict[tuple[object, ...], tuple[PodClass, list[Pod]]] = {}
-    for group in _split_by_labels(groups.values(), keys):
-        read = _read(group[0], keys)
-        merged.setdefault(read.key, (read, []))[1].extend(group)
-    return tuple(
-        replace(read, pods=tuple(sorted(members, key=_age)))
-        for _, (read, members) in sorted(merged.items(), key=itemgetter(0))
+    keys = tuple(sorted(visible.union(*(selector_keys(members[0]) for members in groups.values()))))
+    profiles: dict[tuple[object, ...], Profile] = {}
+    merged: dict[tuple[object, ...], tuple[PodClass, Profile, list[Pod]]] = {}
+    for members in groups.values():
+        cls, profile = _read(members[0])
+        for labels, alike in _by_labels(members, keys):
+            mine = replace(profile, labels=labels) if labels else profile
+            profiles.setdefault(mine.key, mine)
+            key = (-cls.priority, tuple(sorted(cls.requests.items())), mine.key, cls.fault or "")
+            merged.setdefault(key, (cls, mine, []))[2].extend(alike)
+    position = {key: at for at, key in enumerate(sorted(profiles))}
+    classes = (
+        replace(cls, pods=tuple(sorted(members, key=_age)), profile=position[profile.key])
+        for _, (cls, profile, members) in sorted(merged.items(), key=itemgetter(0))
     )
+    return Grouping(tuple(classes), tuple(profiles[key] for key in sorted(profiles)), keys)
 
 
 def _raw_key(pod: Pod) -> bytes:
@@ -119,16 +142,16 @@ def _age(pod: Pod) -> tuple[str, str, str]:
     return pod.metadata.creation_timestamp or "", pod.metadata.name, pod.metadata.uid
 
 
-def _split_by_labels(groups: Iterable[list[Pod]], keys: Sequence[str]) -> Iterable[list[Pod]]:
+def _by_labels(pods: list[Pod], keys: Sequence[str]) -> Iterator[tuple[tuple[tuple[str, str], ...], list[Pod]]]:
+    """Yield the pods by their labels of these keys."""
     if not keys:
-        return groups
-    split: list[list[Pod]] = []
-    for group in groups:
-        by_labels: dict[tuple[str | None, ...], list[Pod]] = {}
-        for pod in group:
-            by_labels.setdefault(tuple(map(pod.metadata.labels.get, keys)), []).append(pod)
-        split.extend(by_labels.values())
-    return split
+        yield (), pods
+        return
+    split: dict[tuple[str | None, ...], list[Pod]] = {}
+    for pod in pods:
+        split.setdefault(tuple(map(pod.metadata.labels.get, keys)), []).append(pod)
+    for values, alike in split.items():
+        yield tuple((key, value) for key, value in zip(keys, values, strict=True) if value is not None), alike
 
 
 def selector_keys(pod: Pod) -> set[str]:
@@ -151,10 +174,11 @@ def _mentioned(selector: LabelSelector | None) -> set[str]:
     return {*selector.match_labels, *(expression.key for expression in selector.match_expressions)}
 
 
-def _read(pod: Pod, keys: Sequence[str]) -> PodClass:
+def _read(pod: Pod) -> tuple[PodClass, Profile]:
+    """Return what a pod needs, its labels apart."""
     spec = pod.spec
     fault = None
-    requests: Resources = {"pods": 1}
+    requests: Mapping[str, int] = {"pods": 1}
     terms: tuple[Requirements, ...] = (Requirements(),)
     preferred: tuple[Requirements, ...] = ()
     try:
@@ -163,20 +187,18 @@ def _read(pod: Pod, keys: Sequence[str]) -> PodClass:
     except ValueError as error:
         fault = str(error)
     affinity = spec.affinity
-    return PodClass(
-        pods=(pod,),
-        requests=requests,
+    others = affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity)
+    profile = Profile(
+        namespace=pod.metadata.namespace,
+        labels=(),
         terms=terms,
         preferred=preferred,
         tolerations=spec.tolerations,
         ports=tuple(sorted(set(host_ports((*spec.containers, *spec.init_containers))))),
-        priority=spec.priority or 0,
-        namespace=pod.metadata.namespace,
-        labels=tuple((key, pod.metadata.labels[key]) for key in keys if key in pod.metadata.labels),
         spread=spec.topology_spread_constraints,
-        affinity=msgspec.structs.replace(affinity, node_affinity=None) if affinity else None,
-        fault=fault,
+        affinity=msgspec.structs.replace(affinity, node_affinity=None) if affinity and others else None,
     )
+    return PodClass((pod,), requests, profile=0, priority=spec.priority or 0, fault=fault), profile
 
 
 def _node_terms(pod: Pod) -> tuple[tuple[Requirements, ...], tuple[Requirements, ...]]:

@@ -40,6 +40,8 @@ class Columns:
     """USD per hour of what can be had now within the lane's zones and capacity types (N×Z×K); else infinite."""
     well_known: frozenset[str]
     _rows: dict[NodeRule, Bools] = field(default_factory=dict)
+    _open: dict[NodeRule, Bools] = field(default_factory=dict)
+    _holding: dict[bytes, Bools] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lane)
@@ -67,6 +69,21 @@ class Columns:
         found = self._rows.get(rule)
         if found is None:
             found = self._rows[rule] = self._judge(rule)
+        return found
+
+    def open_to(self, rule: NodeRule) -> Bools:
+        """Return on which columns the rule's pods may go somewhere (N), resources apart."""
+        found = self._open.get(rule)
+        if found is None:
+            found = self._open[rule] = np.any(self.row(rule), axis=(1, 2))
+        return found
+
+    def holding(self, request: Floats) -> Bools:
+        """Return which columns hold such a request (N)."""
+        key = request.tobytes()
+        found = self._holding.get(key)
+        if found is None:
+            found = self._holding[key] = np.all(self.room >= request, axis=1)
         return found
 
     def _judge(self, rule: NodeRule) -> Bools:

@@ -17,7 +17,7 @@ from karpenter.model.pods import is_daemon
 from karpenter.model.requirements import Requirements
 from karpenter.model.resources import Resources
 from karpenter.scheduling.catalog import Bools, Floats
-from karpenter.scheduling.classes import classes_of
+from karpenter.scheduling.classes import Port, group
 from karpenter.scheduling.lanes import Lane, type_mask
 from karpenter.scheduling.requests import total_requests
 from karpenter.scheduling.rules import NodeRule
@@ -33,6 +33,7 @@ class Daemon:
 
     requests: Resources
     rule: NodeRule
+    ports: tuple[Port, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,13 @@ class DaemonLoad:
 def daemons_of(snapshot: Snapshot) -> tuple[Daemon, ...]:
     """Return the snapshot's daemons, their requests filled up from the LimitRanges of their namespaces."""
     filled = [with_defaults(pod, snapshot.limit_ranges) for pod in snapshot.daemons]
-    return tuple(
-        Daemon(cls.requests, NodeRule(cls.terms, cls.tolerations, ignores_preferred_taints=True))
-        for cls in classes_of(filled)
-        for _ in cls.pods
-    )
+    grouping = group(filled)
+    found: list[Daemon] = []
+    for cls in grouping.classes:
+        profile = grouping.profile(cls)
+        rule = NodeRule(profile.terms, profile.tolerations, ignores_preferred_taints=True)
+        found.extend(Daemon(cls.requests, rule, profile.ports) for _ in cls.pods)
+    return tuple(found)
 
 
 def with_defaults(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Pod:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from karpenter.scheduling.bins import Bins, Item
+from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.hosts import HostRules
+from karpenter.scheduling.items import Item
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.packing.pack import pack
 from karpenter.scheduling.packing.problem import Pattern, Problem
 
-_NO_CAP = 1 << 40
+Shape: TypeAlias = list[Item]
+"""Items whose copies are alike for packing."""
+_MOST_TURNS: Final = 8
+"""How often what host rules kept out of its pattern is packed anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,55 +32,97 @@ class _Offers:
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """What a machine costs beside its price, and how hard to look for cheaper ones."""
+class Launcher:
+    """Opens machines in a state of bins, under limits and host rules."""
 
+    bins: Bins
+    budget: Budget
+    hosts: HostRules
     node_fee: float
-    """USD per hour."""
+    """USD per hour that a machine costs beside its price."""
     rounds: int
+    """Effort beyond the first answer."""
 
+    def launch(self, items: Sequence[Item], columns: Ints, scale: Floats) -> None:
+        """Open machines of these columns for as many copies of the items as can be; the others stay in `left`."""
+        for _ in range(_MOST_TURNS):
+            waiting = [item for item in items if item.left]
+            before = sum(item.left for item in waiting)
+            self._pack(waiting, columns[self.budget.affords()[columns]])
+            waiting = [item for item in waiting if item.left]
+            # Patterns know the simple host rules only; what the others kept out may fit beside something else.
+            for item in waiting:
+                self.bins.fill(item, self.bins.new, scale)
+            if sum(item.left for item in waiting) in {0, before}:
+                return
 
-def launch(bins: Bins, items: Sequence[Item], budget: Budget, *, columns: Ints, effort: Effort) -> None:
-    """Open machines of these columns for as many copies of the items as can be; what cannot stays in `left`."""
-    waiting = [item for item in items if item.left]
-    shapes = _shapes(bins, waiting, columns)
-    if not shapes or not len(columns):
-        return
-    leaders = [members[0] for members in shapes]
-    rows = np.stack([bins.columns.row(item.rule)[columns] for item in leaders])
-    offers, prices, admits = _offers(bins, rows, columns)
-    problem = Problem(
-        request=np.stack([item.request for item in leaders]),
-        count=np.array([sum(item.left for item in members) for members in shapes]),
-        most=np.full(len(shapes), _NO_CAP),
-        room=bins.columns.room[offers.column],
-        price=prices + effort.node_fee,
-        admits=admits,
-        charge=budget.charge[offers.column],
-        budget=budget.left,
-    )
-    packing = pack(problem, rounds=effort.rounds)
-    priorities = sorted({item.cls.priority for item in waiting}, reverse=True)
-    if packing.unplaced and len(priorities) > 1:
-        # Limits leave somebody pending: the important ones take what there is before the others are looked at.
-        for priority in priorities:
-            group = [item for item in waiting if item.cls.priority == priority]
-            launch(bins, group, budget, columns=columns, effort=effort)
-        return
-    for pattern in packing.patterns:
-        _open(bins, shapes, pattern, offers=offers)
-        budget.take(int(offers.column[pattern.offer]), pattern.times)
+    def _pack(self, items: Sequence[Item], columns: Ints) -> None:
+        shapes = self._shapes(items, columns)
+        if not shapes:
+            return
+        problem, offers = self._problem(shapes, columns)
+        packing = pack(problem, rounds=self.rounds)
+        priorities = sorted({item.cls.priority for item in items}, reverse=True)
+        if packing.unplaced and len(priorities) > 1:
+            # Limits leave somebody pending: the important ones take what there is before the others are looked at.
+            for priority in priorities:
+                self._pack([item for item in items if item.cls.priority == priority], columns)
+            return
+        for pattern in packing.patterns:
+            for _ in range(pattern.times):
+                self._open(shapes, pattern, offers)
 
+    def _shapes(self, items: Sequence[Item], columns: Ints) -> list[Shape]:
+        """Return the items that some column takes, those with equal requests, places and host rules together."""
+        shapes: dict[tuple[object, ...], Shape] = {}
+        affordable = columns[self.budget.affords()[columns]]
+        for item in items:
+            row = self.bins.columns.row(item.rule)
+            fits = self.bins.columns.open_to(item.rule) & self.bins.columns.holding(item.request)
+            if fits[affordable].any():
+                key = item.request.tobytes(), id(row), self.hosts.clique(item), bool(self.hosts.of(item))
+                shapes.setdefault(key, []).append(item)
+        return list(shapes.values())
 
-def _shapes(bins: Bins, items: Sequence[Item], columns: Ints) -> list[list[Item]]:
-    """Return the items that some column takes, those with equal requests and places together."""
-    shapes: dict[tuple[bytes, int], list[Item]] = {}
-    for item in items:
-        row = bins.columns.row(item.rule)
-        fits = np.any(row[columns], axis=(1, 2)) & np.all(bins.columns.room[columns] >= item.request, axis=1)
-        if np.any(fits):
-            shapes.setdefault((item.request.tobytes(), id(row)), []).append(item)
-    return list(shapes.values())
+    def _problem(self, shapes: Sequence[Shape], columns: Ints) -> tuple[Problem, _Offers]:
+        leaders = [shape[0] for shape in shapes]
+        rows = np.stack([self.bins.columns.row(item.rule)[columns] for item in leaders])
+        offers, prices, admits = _offers(self.bins, rows, columns)
+        cliques = [self.hosts.clique(item) for item in leaders]
+        known = sorted({clique for clique in cliques if clique is not None})
+        problem = Problem(
+            request=np.stack([item.request for item in leaders]),
+            count=np.array([sum(item.left for item in shape) for shape in shapes]),
+            clique=np.array([-1 if clique is None else known.index(clique) for clique in cliques]),
+            most=np.array([*(float(cap) for _, cap in known), np.inf]),
+            room=self.bins.columns.room[offers.column],
+            price=prices + self.node_fee,
+            admits=admits,
+            charge=self.budget.charge[offers.column],
+            budget=self.budget.left,
+        )
+        return problem, offers
+
+    def _open(self, shapes: Sequence[Shape], pattern: Pattern, offers: _Offers) -> None:
+        """Open one machine and fill it by the pattern, as far as host rules let copies be together."""
+        column = int(offers.column[pattern.offer])
+        row = self.bins.open(column, np.isfinite(self.bins.columns.price[column]))
+        for shape, copies in zip(shapes, pattern.copies.tolist(), strict=True):
+            wanted = copies
+            for item in shape if wanted else ():
+                count = min(wanted, item.left)
+                if count and self.hosts.of(item):
+                    room = self.hosts.room(item, slice(row, row + 1))
+                    count = count if room is None else int(min(count, room[0]))
+                if count:
+                    self.bins.put(row, item, count)
+                    wanted -= count
+                if not wanted:
+                    break
+        if self.bins.shares[row]:
+            self.budget.take(column)
+        else:
+            self.bins.close(row)
 
 
 def _offers(bins: Bins, rows: Bools, columns: Ints) -> tuple[_Offers, Floats, Bools]:
@@ -106,17 +154,3 @@ def _alike(rows: Bools, price: Floats) -> list[Bools]:
         key = rows[:, :, zone, kind].tobytes() + price[:, zone, kind].tobytes()
         groups.setdefault(key, np.zeros(price.shape[1:], dtype=np.bool_))[zone, kind] = True
     return list(groups.values())
-
-
-def _open(bins: Bins, shapes: Sequence[Sequence[Item]], pattern: Pattern, *, offers: _Offers) -> None:
-    column = int(offers.column[pattern.offer])
-    places = np.isfinite(bins.columns.price[column])
-    for _ in range(pattern.times):
-        row = bins.open(column, places)
-        for shape, copies in enumerate(pattern.copies):
-            wanted = int(copies)
-            for item in shapes[shape]:
-                if wanted and item.left:
-                    count = min(wanted, item.left)
-                    bins.put(row, item, count)
-                    wanted -= count

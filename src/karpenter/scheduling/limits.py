@@ -26,20 +26,24 @@ class Budget:
     """What one machine of each column takes of each amount (N×Q)."""
     left: Floats
     """What is left of each amount (Q); never below zero through our own doing."""
+    _affords: Bools | None = None
 
     def affords(self) -> Bools:
         """Return which columns still fit under all limits of their pools (N)."""
-        paid: Bools = np.all((self.charge <= self.left) | (self.charge == 0), axis=1)
-        return paid
+        if self._affords is None:
+            self._affords = np.all((self.charge <= self.left) | (self.charge == 0), axis=1)
+        return self._affords
 
-    def affords_one(self, column: int, instead_of: int) -> bool:
-        """Return whether a machine of one column may take the place of one of another."""
-        more = self.charge[column] - self.charge[instead_of]
-        return bool(((more <= self.left) | (more <= 0)).all())
+    def affords_instead(self, column: int) -> Bools:
+        """Return which columns may take the place of a machine of this column (N)."""
+        more = self.charge - self.charge[column]
+        paid: Bools = np.all((more <= self.left) | (more <= 0), axis=1)
+        return paid
 
     def take(self, column: int, times: int = 1) -> None:
         """Count machines of a column; a negative number gives them back."""
         self.left -= times * self.charge[column]
+        self._affords = None
 
     def spare(self, column: int, machines: int) -> Floats:
         """Return how much more than this column each of `machines` may take if the cloud picks another type (Q)."""

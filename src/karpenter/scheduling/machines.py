@@ -17,6 +17,7 @@ from karpenter.model.units import PoolKey
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.catalog import Bools, Floats
 from karpenter.scheduling.columns import Columns
+from karpenter.scheduling.items import Item
 from karpenter.scheduling.lanes import type_mask
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.rules import NodeRule
@@ -60,10 +61,26 @@ class Machines:
             if key not in self._resized:
                 self._resized[key] = self._cheapest(load, rules, now)
             better = self._resized[key]
-            if better != now and self._budget.affords_one(better, instead_of=now):
+            if better != now and self._budget.affords_instead(now)[better]:
                 self._budget.take(now, -1)
                 self._budget.take(better)
-                bins.retype(row, better, self._together(rules)[0][better])
+                self.retype(bins, row, better)
+
+    def retype(self, bins: Bins, row: int, column: int) -> None:
+        """Make an opened machine one of another column."""
+        bins.retype(row, column, self._together(bins.rules(row))[0][column])
+
+    def enlarged(self, bins: Bins, row: int, item: Item) -> tuple[int, float]:
+        """Return the cheapest type that holds one copy more, and what it adds in USD per hour: infinite without one."""
+        now = int(bins.column[row])
+        rules = bins.rules(row)
+        price = self._together(rules | {item.rule})[1]
+        holds = (self._columns.room >= bins.load(row) + item.request).all(axis=1) & (self.tier == self.tier[now])
+        holds &= self._budget.affords_instead(now)
+        column = int(np.where(holds, price, np.inf).argmin())
+        if not holds[column]:
+            return now, float("inf")
+        return column, float(price[column] - self._together(rules)[1][now])
 
     def _together(self, rules: frozenset[NodeRule]) -> tuple[Bools, Floats]:
         """Return where pods of all rules may be together (N×Z×K), and the least price there (N)."""
@@ -87,7 +104,7 @@ class Machines:
         key = load.tobytes(), rules, now
         found = self._chosen.get(key)
         if found is None:
-            spare = self._budget.spare(now, len(bins.opened()))
+            spare = self._budget.spare(now, bins.size - len(bins.nodes))
             found = self._chosen[key] = self._choose(load, rules, now, spare=spare)
         return found
 

@@ -23,9 +23,9 @@ def deal_pods(bins: Bins, classes: Sequence[PodClass]) -> tuple[list[tuple[Pod, 
     for shares in bins.shares:
         pods: list[Pod] = []
         for share in shares:
-            start = served[share.index]
-            served[share.index] = start + share.count
-            pods.extend(classes[share.index].pods[start : start + share.count])
+            start = served[share.item.index]
+            served[share.item.index] = start + share.count
+            pods.extend(classes[share.item.index].pods[start : start + share.count])
         dealt.append(tuple(pods))
     return dealt, [cls.pods[count:] for cls, count in zip(classes, served, strict=True)]
 
@@ -66,7 +66,7 @@ def _requests(bins: Bins, classes: Sequence[PodClass], row: int, *, column: int)
     """Return what pods and daemons of a machine ask for together."""
     total = bins.columns.daemon_requests(column)
     for share in bins.shares[row]:
-        for name, amount in classes[share.index].requests.items():
+        for name, amount in classes[share.item.index].requests.items():
             total[name] = total.get(name, 0) + share.count * amount
     return total
 
@@ -107,6 +107,7 @@ def _zones(bins: Bins, choices: dict[int, Choice]) -> dict[int, tuple[str, str]]
 def placements(
     views: Sequence[NodeView], pods: Sequence[tuple[Pod, ...]], plans: Sequence[ClaimPlan]
 ) -> dict[ObjectKey, str]:
-    """Return the place of every placed pod."""
-    names = [*(view.name for view in views), *(plan.name for plan in plans)]
-    return {pod.metadata.key: name for name, group in zip(names, pods, strict=True) for pod in group}
+    """Return the place of every placed pod; `pods` are those of every bin, nodes first."""
+    places = {pod.metadata.key: view.name for view, group in zip(views, pods, strict=False) for pod in group}
+    places.update((pod.metadata.key, plan.name) for plan in plans for pod in plan.pods)
+    return places

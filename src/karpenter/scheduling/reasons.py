@@ -17,6 +17,7 @@ from karpenter.scheduling.amounts import shown
 from karpenter.scheduling.catalog import PLACE_KEYS, Bools, table_of
 from karpenter.scheduling.classes import PodClass
 from karpenter.scheduling.daemons import Daemon, load_of
+from karpenter.scheduling.items import Wait
 from karpenter.scheduling.lanes import Lane, type_mask
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.rules import NodeRule
@@ -48,8 +49,9 @@ class Judge:
     budget: Budget
     well_known: frozenset[str]
 
-    def reasons(self, cls: PodClass, rule: NodeRule) -> tuple[Reason, ...]:
-        """Return why no pool takes the class under its last rule."""
+    def reasons(self, wait: Wait) -> tuple[Reason, ...]:
+        """Return why no pool takes the copies that still wait, at the level they ended at."""
+        cls, rule = wait.cls, wait.levels[wait.at].rule
         if cls.fault is not None:
             return (Reason(None, "pod", "InvalidPod", cls.fault),)
         if not self.snapshot.pools:

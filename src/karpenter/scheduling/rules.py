@@ -1,17 +1,18 @@
-"""What a class of pods demands of a node, level by level as its preferences are given up.
+"""What pods demand of a node, level by level as its preferences are given up.
 
 Source: spec v1alpha5 §2.5 and §2.7, spec v1 S-25 … S-27.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from karpenter.model.requirements import Requirements
 from karpenter.model.taints import Taint, Toleration, untolerated
-from karpenter.scheduling.classes import PodClass
+from karpenter.scheduling.classes import Profile
 from karpenter.scheduling.policy import PreferencePolicy
+from karpenter.scheduling.terms import Term, Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +36,81 @@ class NodeRule:
         """Return the rule with one of its alternatives."""
         return replace(self, terms=(term,))
 
+    def within(self, domains: Mapping[str, str]) -> NodeRule:
+        """Return the rule for nodes whose labels have these values; alternatives that rule them out fall away."""
+        narrowed = Requirements.from_labels(domains)
+        terms = (term.intersect(narrowed) for term in self.terms if not term.conflicts(narrowed))
+        return replace(self, terms=tuple(terms))
+
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A rule, and what was given up to get to it from the one before."""
+    """What is asked for at one stage of giving up preferences."""
 
     rule: NodeRule
+    """Labels and taints of the node."""
+    terms: tuple[Term, ...]
+    """Rules about other pods."""
     given_up: str = ""
-    """In words; empty for the first level."""
+    """What was dropped to get here from the level before, in words; empty for the first level."""
 
 
-def levels_of(cls: PodClass, policy: PreferencePolicy, *, has_preferred_taints: bool) -> tuple[Level, ...]:
-    """Return the rules to try in turn, the strictest first; the last one keeps only what is required.
+def levels_of(
+    profile: Profile, terms: Terms, policy: PreferencePolicy, *, has_preferred_taints: bool
+) -> tuple[Level, ...]:
+    """Return what to ask for in turn, the most first; the last level keeps only what is required.
 
-    All alternatives of the required node affinity are open at every level, so step 1 of §2.7 never has to be taken.
-    Under `Respect` the heaviest preferred term counts as required until nothing can serve it, then the next one does.
+    Under `Respect` every preference counts as required until nothing can serve it; of preferred node affinity that is
+    the heaviest term, and the next one once it is gone. All alternatives of the required node affinity are open at
+    every level, so step 1 of §2.7 never has to be taken.
     """
     if policy == "Ignore":
-        return (Level(NodeRule(cls.terms, cls.tolerations, ignores_preferred_taints=True)),)
+        return (Level(NodeRule(profile.terms, profile.tolerations, ignores_preferred_taints=True), terms.required),)
     levels: list[Level] = []
-    for rule, given_up in _relaxations(cls, has_preferred_taints=has_preferred_taints):
-        if not levels or rule != levels[-1].rule:
-            levels.append(Level(rule, given_up if levels else ""))
+    wishes = _Wishes(profile, terms, taints=has_preferred_taints)
+    given_up: str | None = ""
+    while given_up is not None:
+        level = Level(wishes.rule(), wishes.terms(), given_up)
+        if not levels or (level.rule, level.terms) != (levels[-1].rule, levels[-1].terms):
+            levels.append(level)
+        given_up = wishes.drop()
     return tuple(levels)
 
 
-def _relaxations(cls: PodClass, *, has_preferred_taints: bool) -> Iterator[tuple[NodeRule, str]]:
-    dropped = ""
-    for wanted in cls.preferred:
-        yield NodeRule(tuple(term.intersect(wanted) for term in cls.terms), cls.tolerations), dropped
-        dropped = f"preferred node affinity {', '.join(map(str, wanted.values()))}"
-    yield NodeRule(cls.terms, cls.tolerations), dropped
-    if has_preferred_taints:
-        yield NodeRule(cls.terms, cls.tolerations, ignores_preferred_taints=True), "PreferNoSchedule taints"
+class _Wishes:
+    """The preferences of a profile that still stand, and the order in which they fall (§2.7)."""
+
+    def __init__(self, profile: Profile, terms: Terms, *, taints: bool) -> None:
+        self._profile = profile
+        self._required = terms.required
+        self._near = list(terms.preferred_affinity)
+        self._far = list(terms.preferred_anti_affinity)
+        self._node = list(profile.preferred)
+        self._spread = list(terms.soft_spread)
+        self._avoids_taints = taints
+
+    def rule(self) -> NodeRule:
+        profile = self._profile
+        wanted = self._node[:1]
+        terms = tuple(term.intersect(*wanted) for term in profile.terms) if wanted else profile.terms
+        return NodeRule(terms, profile.tolerations, ignores_preferred_taints=not self._avoids_taints)
+
+    def terms(self) -> tuple[Term, ...]:
+        return tuple(dict.fromkeys((*self._required, *self._near, *self._far, *self._spread)))
+
+    def drop(self) -> str | None:
+        """Give up the next preference and return it in words; None when none is left."""
+        for wishes in (self._near, self._far):
+            if wishes:
+                return f"preferred {wishes.pop(0)}"
+        if self._node:
+            return f"preferred node affinity {', '.join(map(str, self._node.pop(0).values()))}"
+        if self._spread:
+            gone = self._spread[0]
+            self._spread[0] = self._spread[-1]
+            self._spread.pop()
+            return f"preferred {gone}"
+        if self._avoids_taints:
+            self._avoids_taints = False
+            return "PreferNoSchedule taints"
+        return None

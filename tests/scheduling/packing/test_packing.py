@@ -19,7 +19,8 @@ def a_problem(requests: list[tuple[int, int]], counts: list[int], **changes) -> 
     fields = {
         "request": np.array(requests, dtype=float),
         "count": count,
-        "most": np.full(len(count), 1000),
+        "clique": np.full(len(count), -1),
+        "most": np.array([np.inf]),
         "room": OFFERS,
         "price": PRICES,
         "admits": np.ones((len(OFFERS), len(count)), dtype=bool),
@@ -35,7 +36,8 @@ def check(problem: Problem, packing: Packing) -> None:
     assert (placed + packing.left == problem.count).all()
     for pattern in packing.patterns:
         assert pattern.times > 0
-        assert (pattern.copies <= problem.most).all()
+        for clique, most in enumerate(problem.most[:-1]):
+            assert pattern.copies[problem.clique == clique].sum() <= most
         assert (pattern.copies @ problem.request <= problem.room[pattern.offer]).all()
         assert problem.admits[pattern.offer, pattern.copies > 0].all()
     spent = sum(
@@ -98,7 +100,8 @@ def test_every_packing_is_one(requests, counts, most: int, budget: int) -> None:
     problem = a_problem(
         requests,
         counts,
-        most=np.array([most, 1000, 1000]),
+        clique=np.array([0, -1, 0]),
+        most=np.array([most, np.inf]),
         admits=admits,
         charge=charge,
         budget=np.array([budget * 1.0]),

@@ -8,9 +8,6 @@ import numpy as np
 
 from karpenter.scheduling.catalog import Bools, Floats, Ints
 
-SLACK = 1e-6
-"""Room for the rounding of divisions; amounts are whole numbers, so nothing real is that small."""
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -20,8 +17,10 @@ class Problem:
     """What one copy of each shape needs (S×R)."""
     count: Ints
     """Copies of each shape to place (S)."""
-    most: Ints
-    """Copies of each shape that one machine may hold (S)."""
+    clique: Ints
+    """Position of the clique that each shape belongs to, -1 for none (S)."""
+    most: Floats
+    """Copies of all shapes of a clique together that one machine may hold, and infinity last (G+1)."""
     room: Floats
     """What a machine of each offer holds (J×R)."""
     price: Floats

@@ -76,9 +76,10 @@ def _complete(problem: Problem, run: _Run) -> Packing | None:
     """Return the packing that puts all that is left on one machine, the cheapest that holds it; None without one."""
     rest = run.left @ problem.request
     some = run.left > 0
-    holds = (problem.room >= rest - 1e-6).all(axis=1) & problem.admits[:, some].all(axis=1)
+    holds = (problem.room >= rest).all(axis=1) & problem.admits[:, some].all(axis=1)
     holds &= affordable(problem, run.budget)
-    if not holds.any() or (run.left > problem.most).any():
+    together = np.bincount(problem.clique[some] % len(problem.most), run.left[some], len(problem.most))
+    if not holds.any() or (together > problem.most).any():
         return None
     offer = int(np.where(holds, problem.price, np.inf).argmin())
     last = Pattern(offer, run.left.copy(), 1)

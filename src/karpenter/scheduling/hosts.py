@@ -1,0 +1,147 @@
+"""Rules that make every node a domain of its own: spread and anti-affinity over hosts, affinity to a host, ports.
+
+One form serves them all: while a host has a pod that states the rule, it may have only so many that the rule means.
+A new machine could always be added, so the least count of a spread is 0 and its skew is a cap.
+Source: spec v1alpha5 SCH-32, SCH-40 … SCH-44, SCH-60; spec v1 S-33, S-35, S-22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.items import Item
+from karpenter.scheduling.terms import Kind
+
+
+@dataclass(slots=True)
+class HostGroup:
+    """One rule over hosts."""
+
+    kind: Kind
+    cap: int = 1
+    """The skew of a spread; 1 for the other kinds."""
+    total: int = 0
+    """Pods that the rule means, on all hosts."""
+    _count: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _owned: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def room(self, rows: slice, *, owner: bool, meant: bool) -> Floats:
+        """Return how many pods more each host takes: pods that state the rule, are meant by it, or both."""
+        self._reach(rows.stop)
+        count, owned = self._count[rows], self._owned[rows]
+        if self.kind == "affinity":
+            first = meant and not self.total
+            return np.where((count > 0) | (not owner) | first, np.inf, 0.0)
+        if self.kind == "anti":
+            blocked = (owner & (count > 0)) | (meant & (owned > 0))
+            return np.where(blocked, 0.0, 1.0 if owner and meant else np.inf)
+        left = np.maximum(self.cap - count, 0.0)
+        if owner:
+            return left if meant else np.where(count <= self.cap, np.inf, 0.0)
+        return np.where(owned > 0, left, np.inf)
+
+    def has(self, rows: slice) -> Bools:
+        """Return which hosts have a pod that the rule means."""
+        self._reach(rows.stop)
+        return np.asarray(self._count[rows] > 0)
+
+    def add(self, row: int, pods: int, *, owner: bool, meant: bool) -> None:
+        """Count pods on a host; a negative number takes them away."""
+        self._reach(row + 1)
+        if meant:
+            self._count[row] += pods
+            self.total += pods
+        if owner:
+            self._owned[row] += pods
+
+    def clear(self, row: int) -> None:
+        """Forget a host that is no longer."""
+        self._reach(row + 1)
+        self.total -= int(self._count[row])
+        self._count[row] = self._owned[row] = 0
+
+    def _reach(self, rows: int) -> None:
+        if rows > len(self._count):
+            more = np.zeros(max(rows, 2 * len(self._count)) - len(self._count), dtype=np.int64)
+            self._count = np.concatenate((self._count, more))
+            self._owned = np.concatenate((self._owned, more))
+
+
+@dataclass(frozen=True, slots=True)
+class HostTie:
+    """What binds a profile to a rule: its pods state it, are meant by it, or both."""
+
+    group: int
+    owner: bool
+    meant: bool
+
+
+@dataclass(slots=True)
+class HostRules:
+    """All rules over hosts. A `Constraint`."""
+
+    groups: Sequence[HostGroup]
+    ties: Mapping[tuple[int, int], tuple[HostTie, ...]]
+    """What binds each profile at each of its levels; absent when nothing does."""
+    daemons: Sequence[tuple[int, Bools]]
+    """Rules (ports) that a daemon states and is meant by, with the columns it runs on (N)."""
+    cliques: Mapping[int, int]
+    """For profiles that keep apart from exactly each other: the position of the largest rule that says so."""
+
+    def clique(self, item: Item) -> tuple[int, int] | None:
+        """Return the rule by which the item and its likes keep apart, and how many it lets be together."""
+        group = self.cliques.get(item.cls.profile) if item.at == 0 else None
+        return None if group is None else (group, self.groups[group].cap)
+
+    def of(self, item: Item) -> tuple[HostTie, ...]:
+        """Return what binds an item."""
+        return self.ties.get((item.cls.profile, item.at), ())
+
+    def needs_company(self, item: Item) -> bool:
+        """Return whether the item has to be on a host with certain other pods."""
+        return any(tie.owner and self.groups[tie.group].kind == "affinity" for tie in self.of(item))
+
+    def founds(self, item: Item) -> bool:
+        """Return whether the item's first copy decides the host: copies want each other, and none is anywhere."""
+        return any(
+            tie.owner and tie.meant and self.groups[tie.group].kind == "affinity" and not self.groups[tie.group].total
+            for tie in self.of(item)
+        )
+
+    def hosts_of_company(self, item: Item, rows: slice) -> Bools:
+        """Return which of the rows have the company that the item needs."""
+        there = np.ones(rows.stop - rows.start, dtype=np.bool_)
+        for tie in self.of(item):
+            if tie.owner and self.groups[tie.group].kind == "affinity":
+                there &= self.groups[tie.group].has(rows)
+        return there
+
+    def room(self, item: Item, rows: slice) -> Floats | None:
+        """Return how many copies more each of the rows takes; None when no rule binds the item."""
+        ties = self.of(item)
+        if not ties:
+            return None
+        room = np.full(rows.stop - rows.start, np.inf)
+        for tie in ties:
+            np.minimum(room, self.groups[tie.group].room(rows, owner=tie.owner, meant=tie.meant), out=room)
+        return room
+
+    def put(self, row: int, item: Item, count: int) -> None:
+        """Count copies that were put into a bin; a negative number takes them out."""
+        for tie in self.of(item):
+            self.groups[tie.group].add(row, count, owner=tie.owner, meant=tie.meant)
+
+    def opened(self, row: int, column: int) -> None:
+        """Begin a bin: the ports of its daemons are taken."""
+        for group, columns in self.daemons:
+            if columns[column]:
+                self.groups[group].add(row, 1, owner=True, meant=True)
+
+    def closed(self, row: int) -> None:
+        """Forget a bin."""
+        for group in self.groups:
+            group.clear(row)

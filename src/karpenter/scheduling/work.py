@@ -1,0 +1,254 @@
+"""The steps of one solve: nodes, machines, the hard cases one by one; preferences fall when nothing serves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from karpenter.scheduling.bins import Bins, Share
+from karpenter.scheduling.catalog import Floats, Ints
+from karpenter.scheduling.dealing import DomainRules, Domains
+from karpenter.scheduling.domains import DomainGroup
+from karpenter.scheduling.grow import Grower
+from karpenter.scheduling.hosts import HostRules
+from karpenter.scheduling.items import Item, Wait
+from karpenter.scheduling.launch import Launcher
+from karpenter.scheduling.machines import Machines
+from karpenter.scheduling.reporter import Reporter, StopCheck
+
+_MOST_SINGLES: Final = 1000
+"""Copies of one solve that are placed one by one; each takes about a millisecond."""
+
+
+@dataclass(slots=True)
+class Work:
+    """The state of one solve."""
+
+    bins: Bins
+    waits: list[Wait]
+    domains: DomainRules
+    hosts: HostRules
+    launcher: Launcher
+    grower: Grower
+    machines: Machines
+    reporter: Reporter | None
+    may_launch: bool
+    singles: int = _MOST_SINGLES
+
+    def run(self, stop: StopCheck) -> bool:
+        """Place what can be placed; return False when stopped before the end."""
+        scale = self._scale()
+        order = self._order(scale)
+        while True:
+            if stop():
+                return False
+            promised = self._settle(order, scale)
+            if stop():
+                self._take_back(promised)
+                return False
+            self._launch(promised, scale)
+            self._take_back(promised)
+            self._evict()
+            for wait in order:
+                if wait.left and not stop():
+                    self._place_singly(wait, scale)
+            self.machines.resize(self.bins)
+            if not [wait for wait in order if wait.left and self._relax(wait)]:
+                return True
+
+    # --- nodes --------------------------------------------------------------------------------------------------------
+
+    def _settle(self, order: Sequence[Wait], scale: Floats) -> list[Item]:
+        """Place copies on what is there already; return those for which new machines can be launched.
+
+        Copies that need the company of others wait for these, so classes that found none are tried again as long as
+        anything moves.
+        """
+        promised: list[Item] = []
+        waiting = [wait for wait in order if wait.left]
+        patient = True
+        while waiting:
+            before = sum(wait.left for wait in waiting)
+            for wait in waiting:
+                promised.extend(self._settle_one(wait, scale, patient=patient))
+            waiting = [wait for wait in waiting if wait.left and self._needs_company(wait)]
+            if patient and sum(wait.left for wait in waiting) == before:
+                patient = False
+            elif not patient:
+                break
+        return promised
+
+    def _settle_one(self, wait: Wait, scale: Floats, *, patient: bool) -> list[Item]:
+        """Place copies of one class on nodes, giving up preferences that no node and no new machine could keep."""
+        promised: list[Item] = []
+        while wait.left:
+            for item in self._hand_out(wait, wait.left):
+                if not self.hosts.founds(item):
+                    self.bins.fill(item, self.bins.known, scale)
+                if item.left and self._tier(item) is not None and not self.hosts.needs_company(item):
+                    promised.append(item)
+                    continue
+                if item.left and not self.hosts.founds(item):
+                    self.bins.fill(item, self.bins.new, scale)
+                self._take_back([item])
+            if wait.left and (self._must_be_single(wait) or (patient and self._needs_company(wait))):
+                break
+            if wait.left and not self._relax(wait):
+                break
+        return promised
+
+    def _needs_company(self, wait: Wait) -> bool:
+        """Return whether the class has to be where certain other pods are."""
+        if any(tie.owner and tie.group.term.kind == "affinity" for tie in self.domains.of(wait)):
+            return True
+        return self.hosts.needs_company(wait.item(0))
+
+    def _must_be_single(self, wait: Wait) -> bool:
+        return self.hosts.needs_company(wait.item(0))
+
+    # --- machines -----------------------------------------------------------------------------------------------------
+
+    def _launch(self, items: Sequence[Item], scale: Floats) -> None:
+        """Open machines, from the pools of the lowest weight that anybody needs up to the highest.
+
+        Those whom only pools of low weight can serve come first: what their machines have left costs nothing.
+        """
+        while True:
+            waiting = [(item, tier) for item in items if item.left and (tier := self._tier(item)) is not None]
+            if not waiting:
+                return
+            last = max(tier for _, tier in waiting)
+            group = [item for item, tier in waiting if tier == last]
+            for item in group:
+                self.bins.fill(item, self.bins.new, scale)
+            self.launcher.launch(group, self._columns(last), scale)
+            self.machines.resize(self.bins)
+            for item in group:
+                item.floor = last + 1
+
+    def _columns(self, tier: int) -> Ints:
+        return np.flatnonzero((self.machines.tier == tier) & self.launcher.budget.affords())
+
+    def _tier(self, item: Item) -> int | None:
+        """Return the first tier, from the item's floor on, that can open a machine for a copy; None without one."""
+        if not self.may_launch:
+            return None
+        columns = self.bins.columns
+        open_now = columns.open_to(item.rule) & columns.holding(item.request) & self.launcher.budget.affords()
+        open_now &= self.machines.tier >= item.floor
+        return int(self.machines.tier[open_now].min()) if open_now.any() else None
+
+    # --- one by one ---------------------------------------------------------------------------------------------------
+
+    def _place_singly(self, wait: Wait, scale: Floats) -> None:
+        """Place copies one by one, each in the first domain that has room: for what rules about other pods kept out."""
+        if not self.domains.of(wait) and not self.hosts.of(wait.item(0)):
+            return
+        full: set[Domains] = set()
+        while wait.left and self.singles:
+            self.singles -= 1
+            founding = self.hosts.founds(wait.item(0))
+            items = self._hand_out(wait, wait.left if founding else 1, without=full)
+            if not items:
+                return
+            first, *others = items
+            self._take_back(others)
+            before = first.left
+            if founding:
+                self.grower.found(first, scale, may_launch=self.may_launch)
+            else:
+                self.grower.insert(first, scale, may_launch=self.may_launch)
+            if first.left == before:
+                full.add(first.domains)
+            self._take_back([first])
+
+    def _evict(self) -> None:
+        """Take pods out of domains where a rule that they state does not hold, because others found no place."""
+        settled: set[tuple[int, str]] = set()
+        moved = True
+        while moved:
+            moved = False
+            for at, group in enumerate(self.domains.groups):
+                for domain in sorted(group.owned):
+                    if (at, domain) not in settled and group.excess(domain):
+                        moved = self._evict_from(group, domain) or moved
+                        if group.excess(domain):
+                            settled.add((at, domain))
+
+    def _evict_from(self, group: DomainGroup, domain: str) -> bool:
+        """Take out the pods placed last that state the rule there, until it holds; return whether there were any."""
+        moved = False
+        for row in range(self.bins.size - 1, -1, -1):
+            for share in reversed(self.bins.shares[row]):
+                excess = group.excess(domain)
+                if not excess:
+                    return moved
+                if dict(share.item.domains).get(group.term.key) == domain and self.domains.states(share.item, group):
+                    self._take_out(row, share, min(excess, share.count))
+                    moved = True
+        return moved
+
+    # --- handing out --------------------------------------------------------------------------------------------------
+
+    def _hand_out(self, wait: Wait, most: int, *, without: Collection[Domains] = ()) -> list[Item]:
+        items = self.domains.deal(wait, most, without=without)
+        wait.left -= sum(item.left for item in items)
+        return items
+
+    def _take_back(self, items: Iterable[Item]) -> None:
+        """Return the copies that found no place to those who wait."""
+        for item in items:
+            self.domains.give_back(item, item.left)
+            self.waits[item.index].left += item.left
+            item.left = 0
+
+    def _take_out(self, row: int, share: Share, count: int) -> None:
+        """Take placed copies out of a bin and let them wait again; a machine without pods is given up."""
+        self.bins.take(row, share, count)
+        self.domains.give_back(share.item, count)
+        self.waits[share.item.index].left += count
+        if row >= len(self.bins.nodes) and not self.bins.shares[row]:
+            self.launcher.budget.take(int(self.bins.column[row]), -1)
+
+    def _relax(self, wait: Wait) -> bool:
+        """Give up the next preference of copies that wait; return False when only what is required is left."""
+        given_up = wait.relax()
+        if given_up is not None and self.reporter is not None:
+            self.reporter.relaxed(wait.cls.pods[-wait.left :], given_up)
+        return given_up is not None
+
+    # --- order --------------------------------------------------------------------------------------------------------
+
+    def _scale(self) -> Floats:
+        """Return weights that make amounts of different resources comparable (R)."""
+        room = np.concatenate((np.maximum(self.bins.room, 0), self.bins.columns.room))
+        return 1.0 / np.maximum(room.mean(axis=0), 1.0) if len(room) else np.ones(room.shape[1])
+
+    def _order(self, scale: Floats) -> list[Wait]:
+        """Return the classes in the order in which they are dealt domains and meet existing nodes.
+
+        Those that no pool could serve have nowhere else to go, so they come first. Then rules about other pods: who
+        keeps others out before others are there, who is merely counted before who states a spread, who needs company
+        last. Then priority, then size.
+        """
+        return sorted(
+            self.waits,
+            key=lambda wait: (
+                self._tier(wait.item(0)) is not None,
+                self._turn(wait),
+                -wait.cls.priority,
+                -float((wait.request * scale).sum()),
+                wait.index,
+            ),
+        )
+
+    def _turn(self, wait: Wait) -> int:
+        kinds = {tie.group.term.kind for tie in self.domains.of(wait) if tie.owner}
+        if self._needs_company(wait):
+            return 3
+        if "anti" in kinds:
+            return 0
+        return 2 if "spread" in kinds else 1
