@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
@@ -32,6 +32,7 @@ from karpenter.sim.apiserver import ApiServer, ApiServerError
 from karpenter.sim.kubelet import StartupTaints
 
 SETTLED, NOT_SETTLED = 0, 1
+_PORT_FILE: Final = "status-port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ async def _demo(settings: Settings, options: DemoOptions) -> int:
         is_restart = (folder / CLUSTER_FILE).exists()
         cluster = EmbeddedCluster(clock, settings=settings, options=options.cluster)
         try:
-            async with _status(cluster, clock, options.port) as page, _api(cluster, options, folder) as api:
+            async with _status(cluster, clock, options, folder=folder) as page, _api(cluster, options, folder) as api:
                 where = Whereabouts(
                     version=__version__,
                     page=page,
@@ -157,18 +158,38 @@ def _folder(data: Path | None) -> Iterator[Path]:
 
 
 @contextlib.asynccontextmanager
-async def _status(cluster: EmbeddedCluster, clock: Clock, port: int) -> AsyncIterator[str]:
+async def _status(cluster: EmbeddedCluster, clock: Clock, options: DemoOptions, *, folder: Path) -> AsyncIterator[str]:
     """Serve the status page; yield its URL."""
     server = StatusServer(
         page=lambda: status_page(cluster.assembly.operator.state.snapshot(clock.now()), version=__version__),
         is_ready=lambda: cluster.assembly.is_ready,
         metrics=cluster.metrics,
     )
-    bound = await server.start(port)
     try:
-        yield f"http://{HOST}:{bound}/"
+        port = await _listen(server, options.port, folder / _PORT_FILE)
+        yield f"http://{HOST}:{port}/"
     finally:
         await server.stop()
+
+
+async def _listen(server: StatusServer, port: int, kept: Path) -> int:
+    """Listen on the port that was asked for; for 0 on the one an earlier demo found free, if it still is."""
+    try:
+        bound = await server.start(port or _read_port(kept))
+    except SettingsError:
+        if port:
+            raise
+        bound = await server.start(0)
+    _write_port(kept, bound)
+    return bound
+
+
+def _read_port(path: Path) -> int:
+    return int(path.read_text(encoding="ascii")) if path.exists() else 0
+
+
+def _write_port(path: Path, port: int) -> None:
+    path.write_text(f"{port}\n", encoding="ascii")
 
 
 @contextlib.asynccontextmanager

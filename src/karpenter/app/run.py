@@ -93,9 +93,9 @@ async def _run(settings: Settings, cloud: CloudSettings, kubeconfig: Path | None
             is_ready=lambda: assembly.is_ready,
             metrics=metrics,
         )
-        await server.start(process.metrics_port, flag="--set metrics.port")
-        await server.start(process.health_probe_port, flag="--set health.port")
         try:
+            await server.start(process.metrics_port, flag="--set metrics.port")
+            await server.start(process.health_probe_port, flag="--set health.port")
             await _work(client, clock, assembly, metrics=metrics, settings=settings)
         finally:
             await server.stop()

@@ -72,4 +72,6 @@ class TestServer:
             server = StatusServer(page=str, is_ready=bool, metrics=Metrics(clock))
             with pytest.raises(SettingsError) as raised:
                 await server.start(port)
+            assert await server.start(0) != port
+            await server.stop()
         assert str(raised.value) == f"--port {port}: the port is taken, choose another one, or 0 for any that is free"

@@ -39,13 +39,12 @@ class StatusServer:
         try:
             await web.TCPSite(self._runner, HOST, port).start()
         except OSError as error:
-            await self._runner.cleanup()
             raise _port_error(f"{flag} {port}", error) from error
         bound: int = self._runner.addresses[-1][1]
         return bound
 
     async def stop(self) -> None:
-        """Stop listening."""
+        """Stop listening; also after a `start` that failed."""
         await self._runner.cleanup()
 
     async def _answer_page(self, _: web.Request) -> web.Response:
