@@ -120,6 +120,10 @@ async def test_pods_of_other_schedulers_and_gated_ones_are_left_alone() -> None:
         )
         await asyncio.sleep(0.1)
         assert await bound(cluster) == {"foreign": "", "gated": ""}
+        gated = await verdict(cluster, "gated")
+        assert gated is not None
+        assert (gated.status, gated.reason) == ("False", "SchedulingGated")
+        assert await verdict(cluster, "foreign") is None
         await cluster.kube.patch(api.PODS, "gated", {"spec": {"schedulingGates": None}}, namespace="default")
         await asyncio.sleep(0.1)
         assert await bound(cluster) == {"foreign": "", "gated": "n1"}

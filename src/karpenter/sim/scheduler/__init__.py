@@ -5,6 +5,7 @@ Here: what pods ask for, what nodes have left, filters, scores, the queue, the l
 Left out and named so in the docs: preemption, image locality, scheduler extenders, dynamic resources.
 """
 
-from karpenter.sim.scheduler.scheduler import SCHEDULER_NAME, Scheduler
+from karpenter.sim.scheduler.scheduler import Scheduler
+from karpenter.sim.scheduler.writes import SCHEDULER_NAME
 
 __all__ = ["SCHEDULER_NAME", "Scheduler"]

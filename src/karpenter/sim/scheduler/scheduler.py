@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from random import Random
 from typing import Final
 
 from karpenter.model import core
 from karpenter.model.core import Pod
-from karpenter.model.meta import find_condition
 from karpenter.model.pods import is_terminal
-from karpenter.model.units import ObjectKey, UnixSeconds, to_rfc3339
-from karpenter.runtime import kube as api
+from karpenter.model.units import ObjectKey, UnixSeconds
 from karpenter.runtime import logs
-from karpenter.runtime.events import ObjectRef, ref_to
 from karpenter.runtime.kube import Conflict, KubeError, NotFound, WatchEvent
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.hints import SPREAD, concerns
@@ -23,15 +19,12 @@ from karpenter.sim.scheduler.podfacts import FactsBook, PodFacts
 from karpenter.sim.scheduler.queue import ANY_NUMBER, Helped, QueuedPod, SchedulingQueue
 from karpenter.sim.scheduler.selection import NodeSelection, Placement
 from karpenter.sim.scheduler.surroundings import ClusterSurroundings
-from karpenter.sim.scheduler.volumes import SELECTED_NODE
+from karpenter.sim.scheduler.writes import SCHEDULER_NAME, PodWrites
 from karpenter.sim.standins import Context
 
-SCHEDULER_NAME: Final = "default-scheduler"
-VOLUME_WAIT_S: Final = 600.0
-"""For how long a chosen pod waits for its volumes to be made."""
 _PODS_AT_A_STRETCH: Final = 16
 """After so many decisions the loop lets others run."""
-_WRITES_AT_ONCE: Final = 32
+
 log = logs.get("sim.scheduler")
 
 
@@ -41,19 +34,17 @@ class Scheduler:
     name = "kube-scheduler"
 
     def __init__(self, context: Context, *, seed: int = 0) -> None:
-        self._kube = context.kube
         self._clock = context.clock
         self._informers = context.informers
-        self._recorder = context.events.of(SCHEDULER_NAME)
+        self._writes = PodWrites(context)
         self._book = FactsBook()
         self._cache = ClusterCache()
         self._queue = SchedulingQueue()
         self._surroundings = ClusterSurroundings(context.informers, changed=self._surroundings_changed)
         self._selection = NodeSelection(self._cache, self._surroundings, draw=Random(seed))
         self._work = asyncio.Event()
-        self._claims_changed = asyncio.Event()
-        self._writes: dict[str, asyncio.Task[None]] = {}
-        self._slots = asyncio.Semaphore(_WRITES_AT_ONCE)
+        self._gated: dict[str, ObjectKey] = {}
+        """Pods whose gates are still to be written about."""
 
     async def run(self) -> None:
         """Schedule until cancelled."""
@@ -63,6 +54,7 @@ class Scheduler:
         self._informers.pods.subscribe(self._pod_changed)
         async with asyncio.TaskGroup() as group:
             while True:
+                self._report_gated(group)
                 await self._schedule_all_due(group)
                 await self._wait_for_work()
 
@@ -87,10 +79,32 @@ class Scheduler:
         found = self._selection.place(pod.facts, priority=pod.priority)
         if isinstance(found, Unschedulable):
             self._queue.give_up(pod, found.plugins, self._clock.now())
-            self._write(pod.uid, self._mark(pod.key, pod.uid, found.message), group)
+            self._writes.start(pod.uid, self._writes.say_unschedulable(pod.key, pod.uid, found.message), group)
         else:
             self._cache.assume(pod.uid, pod.facts, found.node, priority=pod.priority)
-            self._write(pod.uid, self._bind(pod, found), group)
+            self._writes.start(pod.uid, self._bind(pod, found), group)
+
+    async def _bind(self, pod: QueuedPod, placement: Placement) -> None:
+        namespace, name = pod.key
+        try:
+            await self._writes.bind(pod.key, pod.uid, placement)
+        except (NotFound, Conflict) as error:
+            log.debug("pod is gone or has a node already", namespace=namespace, name=name, error=error)
+            self._take_back(pod)
+        except (KubeError, TimeoutError) as error:
+            log.warning("binding failed, trying again", namespace=namespace, name=name, error=error)
+            self._take_back(pod)
+            self._queue.retry(pod, self._clock.now())
+            self._work.set()
+
+    def _take_back(self, pod: QueuedPod) -> None:
+        if self._cache.is_assumed(pod.uid):
+            self._free(pod.uid, pod.facts)
+
+    def _report_gated(self, group: asyncio.TaskGroup) -> None:
+        for uid, key in self._gated.items():
+            self._writes.start(uid, self._writes.say_gated(key, uid), group)
+        self._gated.clear()
 
     # what changed -----------------------------------------------------------------------------------------------------
 
@@ -144,6 +158,8 @@ class Scheduler:
         facts = self._book.of(pod)
         if facts.gates:
             self._queue.remove(uid)
+            self._gated[uid] = pod.metadata.key
+            self._work.set()
             return
         created = pod.metadata.created_at or UnixSeconds(0.0)
         self._queue.put(QueuedPod(uid, pod.metadata.key, facts, self._priority(facts), created), self._clock.now())
@@ -157,8 +173,7 @@ class Scheduler:
         return found.value if found is not None else 0
 
     def _surroundings_changed(self, plugins: frozenset[str]) -> None:
-        self._claims_changed.set()
-        self._claims_changed = asyncio.Event()
+        self._writes.claims_changed()
         if plugins:
             self._wake(lambda _, rejected_by: ANY_NUMBER if rejected_by & plugins else 0)
 
@@ -171,101 +186,3 @@ class Scheduler:
     def _wake(self, helped: Helped) -> None:
         self._queue.wake(self._clock.now(), helped=helped)
         self._work.set()
-
-    # writes -----------------------------------------------------------------------------------------------------------
-
-    def _write(self, uid: str, writing: Coroutine[None, None, None], group: asyncio.TaskGroup) -> None:
-        """Start a write about a pod after its last one: a binding must not be overtaken by an older verdict."""
-        before = self._writes.get(uid)
-
-        async def in_turn() -> None:
-            if before is not None:
-                await asyncio.wait((before,))
-            try:
-                await writing
-            finally:
-                if self._writes.get(uid) is asyncio.current_task():
-                    del self._writes[uid]
-
-        self._writes[uid] = group.create_task(in_turn())
-
-    async def _bind(self, pod: QueuedPod, placement: Placement) -> None:
-        namespace, name = pod.key
-        try:
-            await self._make_volumes(placement)
-            async with self._slots:
-                await self._kube.bind(name, namespace=namespace, node=placement.node, uid=pod.uid)
-        except (NotFound, Conflict) as error:
-            log.debug("pod is gone or has a node already", namespace=namespace, name=name, error=error)
-            self._take_back(pod)
-        except (KubeError, TimeoutError) as error:
-            log.warning("binding failed, trying again", namespace=namespace, name=name, error=error)
-            self._take_back(pod)
-            self._queue.retry(pod, self._clock.now())
-            self._work.set()
-        else:
-            message = f"Successfully assigned {namespace}/{name} to {placement.node}"
-            self._recorder.record(self._reference(pod.key, pod.uid), "Normal", "Scheduled", message)
-
-    def _take_back(self, pod: QueuedPod) -> None:
-        if self._cache.is_assumed(pod.uid):
-            self._free(pod.uid, pod.facts)
-
-    async def _make_volumes(self, placement: Placement) -> None:
-        """Ask for the volumes that are made where the pod goes, and wait for them. Raises TimeoutError."""
-        if not placement.waiting:
-            return
-        for claim in placement.waiting:
-            patch = {"metadata": {"annotations": {SELECTED_NODE: placement.node}}}
-            async with self._slots:
-                written = await self._kube.patch(
-                    api.PVCS, claim.metadata.name, patch, namespace=claim.metadata.namespace
-                )
-            self._informers.claims.fold(written)
-        async with asyncio.timeout(VOLUME_WAIT_S):
-            while not all(self._is_bound(claim) for claim in placement.waiting):
-                await self._claims_changed.wait()
-
-    def _is_bound(self, claim: core.PersistentVolumeClaim) -> bool:
-        now = self._informers.claims.get(claim.metadata.key)
-        if now is None:
-            raise NotFound(f"persistentvolumeclaim {claim.metadata.key} is gone")
-        return bool(now.spec.volume_name) and now.status.phase == "Bound"
-
-    async def _mark(self, key: ObjectKey, uid: str, message: str) -> None:
-        """Write down why a pod has no node, unless it says so already."""
-        self._recorder.record(self._reference(key, uid), "Warning", "FailedScheduling", message)
-        pod = self._informers.pods.get(key)
-        if pod is None or pod.metadata.uid != uid or pod.spec.node_name:
-            return
-        known = find_condition(pod.status.conditions, "PodScheduled")
-        if known is not None and (known.status, known.reason, known.message) == ("False", "Unschedulable", message):
-            return
-        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
-        if known is None or known.status != "False":
-            condition["lastTransitionTime"] = to_rfc3339(self._clock.now())
-        async with self._slots:
-            await self._patch_status(key, {"conditions": [condition]})
-
-    async def _patch_status(self, key: ObjectKey, status: dict[str, object]) -> None:
-        try:
-            written = await self._kube.patch(
-                api.PODS,
-                key.name,
-                {"status": status},
-                namespace=key.namespace,
-                patch_type="strategic",
-                subresource="status",
-            )
-        except NotFound:
-            return
-        except KubeError as error:
-            log.warning("cannot say why a pod has no node", namespace=key.namespace, name=key.name, error=error)
-            return
-        self._informers.pods.fold(written)
-
-    def _reference(self, key: ObjectKey, uid: str) -> ObjectRef:
-        pod = self._informers.pods.get(key)
-        if pod is not None and pod.metadata.uid == uid:
-            return ref_to(api.PODS, pod)
-        return ObjectRef(api.PODS.api_version, api.PODS.kind, key.name, key.namespace, uid)

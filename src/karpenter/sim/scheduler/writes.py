@@ -1,0 +1,128 @@
+"""What the scheduler writes: bindings, and why a pod has none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Final
+
+from karpenter.model import core
+from karpenter.model.meta import find_condition
+from karpenter.model.units import ObjectKey, to_rfc3339
+from karpenter.runtime import kube as api
+from karpenter.runtime import logs
+from karpenter.runtime.events import ObjectRef, ref_to
+from karpenter.runtime.kube import KubeError, NotFound, RawObject
+from karpenter.sim.scheduler.selection import Placement
+from karpenter.sim.scheduler.volumes import SELECTED_NODE
+from karpenter.sim.standins import Context
+
+SCHEDULER_NAME: Final = "default-scheduler"
+VOLUME_WAIT_S: Final = 600.0
+"""For how long a chosen pod waits for its volumes to be made."""
+_AT_ONCE: Final = 32
+_GATED: Final = "Scheduling is blocked due to non-empty scheduling gates"
+
+log = logs.get("sim.scheduler")
+
+
+class PodWrites:
+    """Writes about pods, many at once, but those about one pod in order."""
+
+    def __init__(self, context: Context) -> None:
+        self._kube = context.kube
+        self._clock = context.clock
+        self._informers = context.informers
+        self._recorder = context.events.of(SCHEDULER_NAME)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._last: dict[str, asyncio.Task[None]] = {}
+        self._claims_changed = asyncio.Event()
+
+    def start(self, uid: str, writing: Coroutine[None, None, None], group: asyncio.TaskGroup) -> None:
+        """Start a write about a pod after the one before: a binding must not be overtaken by an older verdict."""
+        before = self._last.get(uid)
+
+        async def in_turn() -> None:
+            if before is not None:
+                await asyncio.wait((before,))
+            try:
+                await writing
+            finally:
+                if self._last.get(uid) is asyncio.current_task():
+                    del self._last[uid]
+
+        self._last[uid] = group.create_task(in_turn())
+
+    def claims_changed(self) -> None:
+        """Let those look again who wait for volumes."""
+        self._claims_changed.set()
+        self._claims_changed = asyncio.Event()
+
+    async def bind(self, key: ObjectKey, uid: str, placement: Placement) -> None:
+        """Give a pod its node, once the volumes that it needs there are made.
+
+        Raises:
+            TimeoutError: the volumes did not come.
+            KubeError: the API refused; NotFound and Conflict mean that the pod is gone or has a node already.
+        """
+        namespace, name = key
+        await self._make_volumes(placement)
+        async with self._slots:
+            await self._kube.bind(name, namespace=namespace, node=placement.node, uid=uid)
+        message = f"Successfully assigned {namespace}/{name} to {placement.node}"
+        self._recorder.record(self._reference(key, uid), "Normal", "Scheduled", message)
+
+    async def _make_volumes(self, placement: Placement) -> None:
+        """Ask for the volumes that are made where the pod goes, and wait for them."""
+        for claim in placement.waiting:
+            patch = {"metadata": {"annotations": {SELECTED_NODE: placement.node}}}
+            namespace, name = claim.metadata.key
+            async with self._slots:
+                written = await self._kube.patch(api.PVCS, name, patch, namespace=namespace)
+            self._informers.claims.fold(written)
+        async with asyncio.timeout(VOLUME_WAIT_S):
+            while not all(self._is_bound(claim) for claim in placement.waiting):
+                await self._claims_changed.wait()
+
+    def _is_bound(self, claim: core.PersistentVolumeClaim) -> bool:
+        now = self._informers.claims.get(claim.metadata.key)
+        if now is None:
+            raise NotFound(f"persistentvolumeclaim {claim.metadata.key} is gone")
+        return bool(now.spec.volume_name) and now.status.phase == "Bound"
+
+    async def say_unschedulable(self, key: ObjectKey, uid: str, message: str) -> None:
+        """Write down why a pod has no node, and record it as an event."""
+        self._recorder.record(self._reference(key, uid), "Warning", "FailedScheduling", message)
+        await self._mark(key, uid, reason="Unschedulable", message=message)
+
+    async def say_gated(self, key: ObjectKey, uid: str) -> None:
+        """Write down that a pod's gates keep it from being looked at."""
+        await self._mark(key, uid, reason="SchedulingGated", message=_GATED)
+
+    async def _mark(self, key: ObjectKey, uid: str, *, reason: str, message: str) -> None:
+        pod = self._informers.pods.get(key)
+        if pod is None or pod.metadata.uid != uid or pod.spec.node_name:
+            return
+        known = find_condition(pod.status.conditions, "PodScheduled")
+        if known is not None and (known.status, known.reason, known.message) == ("False", reason, message):
+            return
+        condition: RawObject = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        if known is None or known.status != "False":
+            condition["lastTransitionTime"] = to_rfc3339(self._clock.now())
+        namespace, name = key
+        status = {"metadata": {"uid": uid}, "status": {"conditions": [condition]}}
+        try:
+            async with self._slots:
+                written = await self._kube.patch(
+                    api.PODS, name, status, namespace=namespace, patch_type="strategic", subresource="status"
+                )
+        except KubeError as error:  # gone, or for the next attempt to say
+            log.debug("cannot say why a pod has no node", namespace=namespace, name=name, error=error)
+            return
+        self._informers.pods.fold(written)
+
+    def _reference(self, key: ObjectKey, uid: str) -> ObjectRef:
+        pod = self._informers.pods.get(key)
+        if pod is not None and pod.metadata.uid == uid:
+            return ref_to(api.PODS, pod)
+        return ObjectRef(api.PODS.api_version, api.PODS.kind, key.name, key.namespace, uid)
