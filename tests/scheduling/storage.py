@@ -10,6 +10,7 @@ from karpenter.scheduling import Volumes
 from tests.scheduling.homes import Home, Shape, term_holds
 
 EBS = "ebs.csi.aws.com"
+IS_DEFAULT = "storageclass.kubernetes.io/is-default-class"
 WILDCARDS = {"0.0.0.0", "::"}
 
 
@@ -45,10 +46,10 @@ def _spec(
 
 def _class(spec: PersistentVolumeClaimSpec, volumes: Volumes) -> StorageClass | None:
     if spec.storage_class_name is None:
-        defaults = (
-            c for c in volumes.classes.values() if c.metadata.annotations.get(labels.IS_DEFAULT_STORAGE_CLASS) == "true"
-        )
-        return max(defaults, key=lambda c: (c.metadata.creation_timestamp or "", c.metadata.name), default=None)
+        marked = [c for c in volumes.classes.values() if c.metadata.annotations.get(IS_DEFAULT) == "true"]
+        newest = max((c.metadata.creation_timestamp or "" for c in marked), default="")
+        youngest = [c for c in marked if (c.metadata.creation_timestamp or "") == newest]
+        return min(youngest, key=lambda c: c.metadata.name, default=None)
     return volumes.classes.get(spec.storage_class_name)
 
 

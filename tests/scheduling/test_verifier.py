@@ -5,9 +5,9 @@ import pytest
 from karpenter.model import core, labels
 from karpenter.model.core import Pod
 from karpenter.model.meta import ObjectMeta
-from karpenter.model.units import ObjectKey
 from karpenter.scheduling import Demand, NodeView, Snapshot, Solution, Volumes
 from tests.builders import a_daemon, a_node_view, a_pod, a_snapshot
+from tests.scheduling.stores import a_csi_node, a_storage_class, a_volume, a_volume_claim, using, volumes_of
 from tests.scheduling.verifier import breaches
 
 WEB = {"app": "web"}
@@ -185,58 +185,31 @@ def test_the_port_of_a_daemon_is_taken_even_before_it_runs() -> None:
 # --- volumes ----------------------------------------------------------------------------------------------------------
 
 
-def claim(name: str = "data", *, volume: str = "", storage_class: str | None = "late", phase: str = ""):
-    spec = core.PersistentVolumeClaimSpec(volume_name=volume, storage_class_name=storage_class)
-    status = core.PersistentVolumeClaimStatus(phase)
-    return core.PersistentVolumeClaim(ObjectMeta(name=name, namespace="default"), spec, status)
-
-
-def volume_in(zone: str, name: str = "pv") -> core.PersistentVolume:
-    expression = core.SelectorExpression(labels.ZONE, "In", (zone,))
-    affinity = core.VolumeNodeAffinity(core.NodeSelector((core.NodeSelectorTerm((expression,)),)))
-    spec = core.PersistentVolumeSpec(node_affinity=affinity, csi=core.CSIVolumeSource("ebs.csi.aws.com", name))
-    return core.PersistentVolume(ObjectMeta(name=name), spec)
-
-
-def storage_of(*claims: core.PersistentVolumeClaim, volumes=(), classes=None) -> Volumes:
-    late = core.StorageClass(ObjectMeta(name="late"), "ebs.csi.aws.com", "WaitForFirstConsumer")
-    return Volumes(
-        {ObjectKey("default", entry.metadata.name): entry for entry in claims},
-        {entry.metadata.name: entry for entry in volumes},
-        {entry.metadata.name: entry for entry in classes or [late]},
-    )
-
-
-def with_claims(name: str, *claims: str, **fields) -> Pod:
-    volumes = [{"name": claim, "persistentVolumeClaim": {"claimName": claim}} for claim in claims]
-    return a_pod(name, cpu="100m", volumes=volumes, **fields)
-
-
 def test_a_pod_away_from_its_volume_is_found() -> None:
-    volumes = storage_of(claim(volume="pv"), volumes=[volume_in("b")])
-    assert len(verdict(zones("a", "b"), {"a": [with_claims("pod", "data")]}, volumes=volumes)) == 1
-    assert verdict(zones("a", "b"), {"b": [with_claims("pod", "data")]}, volumes=volumes) == []
+    volumes = volumes_of(a_volume_claim(volume="pv"), a_volume(zone="b"))
+    assert len(verdict(zones("a", "b"), {"a": [using("pod", "data")]}, volumes=volumes)) == 1
+    assert verdict(zones("a", "b"), {"b": [using("pod", "data")]}, volumes=volumes) == []
 
 
 @pytest.mark.parametrize(
     "volumes",
     [
-        storage_of(),
-        storage_of(claim(volume="gone")),
-        storage_of(claim(storage_class=None)),
-        storage_of(claim(storage_class="none-such")),
-        storage_of(claim(phase="Lost", volume="pv"), volumes=[volume_in("a")]),
-        storage_of(claim(), classes=[core.StorageClass(ObjectMeta(name="late"), "ebs.csi.aws.com", "Immediate")]),
+        volumes_of(),
+        volumes_of(a_volume_claim(volume="gone")),
+        volumes_of(a_volume_claim(storage_class=None)),
+        volumes_of(a_volume_claim(storage_class="none-such")),
+        volumes_of(a_volume_claim(phase="Lost", volume="pv"), a_volume(zone="a")),
+        volumes_of(a_volume_claim(), a_storage_class(mode="Immediate")),
+        volumes_of(a_volume_claim(), a_storage_class(topologies=[{labels.ZONE: ["b"]}])),
     ],
 )
-def test_claims_that_cannot_be_used_are_found(volumes: Volumes) -> None:
-    assert len(verdict(zones("a"), {"a": [with_claims("pod", "data")]}, volumes=volumes)) == 1
+def test_claims_that_cannot_be_used_there_are_found(volumes: Volumes) -> None:
+    assert len(verdict(zones("a"), {"a": [using("pod", "data")]}, volumes=volumes)) == 1
 
 
 def test_more_volumes_than_a_node_attaches_are_found_and_shared_ones_count_once() -> None:
-    driver = core.CSINodeDriver("ebs.csi.aws.com", allocatable=core.VolumeCount(2))
-    nodes = zones("a", csi=core.CSINode(ObjectMeta(name="a"), core.CSINodeSpec((driver,))))
-    volumes = storage_of(claim("one"), claim("two"), claim("three"))
-    sharing = [with_claims("p", "one", "two"), with_claims("q", "one")]
+    nodes = zones("a", csi=a_csi_node("a", 2))
+    volumes = volumes_of(*map(a_volume_claim, ("one", "two", "three")))
+    sharing = [using("p", "one", "two"), using("q", "one")]
     assert verdict(nodes, {"a": sharing}, volumes=volumes) == []
-    assert len(verdict(nodes, {"a": [*sharing, with_claims("r", "three")]}, volumes=volumes)) == 1
+    assert len(verdict(nodes, {"a": [*sharing, using("r", "three")]}, volumes=volumes)) == 1
