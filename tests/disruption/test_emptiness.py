@@ -56,6 +56,25 @@ def test_dep3_a_node_that_pods_are_expected_on_stays() -> None:
     assert codes(an_empty_view(is_nominated=True)) == ["Nominated"]
 
 
+def test_a_node_that_pods_without_a_place_fit_on_stays() -> None:
+    """Those of a leaving node among them: this may be the node that was launched for them."""
+    moving = a_pod("moving", node="leaving", cpu="3")
+    views = [
+        an_empty_view("n1"),
+        an_empty_view("n2"),
+        a_node_view("leaving", pool=POOL, node=a_node("leaving"), pods=[moving], is_deleting=True),
+    ]
+    verdict = emptiness(a_snapshot(nodes=views, pools=[a_pool_view(POOL)], pending=[moving]))
+    assert [(item.node, item.code) for item in verdict.blocked] == [("n1", "Nominated")]
+    assert [command.nodes for command in verdict.commands] == [("n2",)]
+
+
+def test_case_pending_block_a_pod_that_fits_nowhere_keeps_no_empty_node() -> None:
+    hopeless = a_pod("hopeless", node_selector={"nobody": "has-this"})
+    verdict = emptiness(a_snapshot(nodes=[an_empty_view()], pools=[a_pool_view(POOL)], pending=[hopeless]))
+    assert [command.nodes for command in verdict.commands] == [("n",)]
+
+
 def test_a_node_nobody_saw_empty_yet_stays() -> None:
     assert codes(an_empty_view(since=None)) == ["Timer"]
 

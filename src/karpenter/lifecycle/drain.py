@@ -58,8 +58,13 @@ def drain_step(pods: Sequence[Pod], now: UnixSeconds, *, deadline: UnixSeconds |
     )
 
 
+def is_drained(pod: Pod) -> bool:
+    """Return whether a drain waits for the pod: not for finished or static ones, nor for those that stay by choice."""
+    return not is_terminal(pod) and not is_static(pod) and bool(untolerated((DISRUPTED,), pod.spec.tolerations))
+
+
 def _holds(pod: Pod, now: UnixSeconds) -> bool:
-    if is_terminal(pod) or is_static(pod) or not untolerated((DISRUPTED,), pod.spec.tolerations):
+    if not is_drained(pod):
         return False
     gone_by = pod.metadata.deleted_at
     return gone_by is None or now <= gone_by + STUCK_AFTER_S

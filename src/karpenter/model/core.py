@@ -272,6 +272,7 @@ class PodDisruptionBudgetStatus(_Wire, frozen=True):
     desired_healthy: int = 0
     expected_pods: int = 0
     observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
 
 
 class PodDisruptionBudget(_Wire, frozen=True):

@@ -107,6 +107,9 @@ class Disruption:
     `consolidate_after_s` does not take them: with a `ttlSecondsAfterEmpty` this field alone rules empty nodes)."""
     drift: bool = True
     """*hub-only*: whether nodes that no longer match the pool are replaced."""
+    expires_by_pool: bool = False
+    """*hub-only*: whether the life time that the pool states now rules nodes that exist already (a Provisioner's TTL);
+    otherwise each claim keeps the one it was made with."""
     budgets: tuple[Budget, ...] = (Budget(),)
 
 

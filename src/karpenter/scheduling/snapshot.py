@@ -60,6 +60,8 @@ class NodeView:
     initialized_at: UnixSeconds | None = None
     empty_since: UnixSeconds | None = None
     """Since when it carries no reschedulable pod; None while it does, or when nobody observed it yet."""
+    held_until: UnixSeconds | None = None
+    """Not to be disrupted by choice before then, because the last try failed; None when it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class PoolView:
     """Capacity of its nodes and claims that are not being deleted, with `nodes`."""
     unready: str | None = None
     """Why it cannot launch now, in words; None when it can."""
+    is_paused: bool = False
+    """Whether people asked that none of its nodes be disrupted by choice for now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,11 @@ def test_its_nodes_carry_the_provisioners_name_and_labels(manifest) -> None:
 def test_its_time_to_live_rules_empty_nodes_and_consolidation_the_others(manifest) -> None:
     """§1.2, architecture §2."""
     assert decode_provisioner(manifest)[0].disruption == Disruption(
-        policy="WhenEmptyOrUnderutilized", consolidate_after_s=0.0, empty_after_s=30.0, budgets=DEFAULT
+        policy="WhenEmptyOrUnderutilized",
+        consolidate_after_s=0.0,
+        empty_after_s=30.0,
+        budgets=DEFAULT,
+        expires_by_pool=True,
     )
 
 

@@ -51,7 +51,7 @@ def test_consolidation_switched_off_goes_with_a_time_to_live() -> None:
         a_provisioner(consolidation={"enabled": False}, ttlSecondsAfterEmpty=30), mode="strict"
     )
     assert pool.disruption == Disruption(
-        policy="WhenEmpty", consolidate_after_s=30.0, empty_after_s=30.0, budgets=DEFAULT
+        policy="WhenEmpty", consolidate_after_s=30.0, empty_after_s=30.0, budgets=DEFAULT, expires_by_pool=True
     )
     assert warnings == ()
 
@@ -66,14 +66,20 @@ def test_strict_refuses_consolidation_with_a_time_to_live_of_zero() -> None:
 def test_without_consolidation_and_time_to_live_nodes_stay() -> None:
     """Architecture §2."""
     pool = decode()
-    assert pool.disruption == Disruption(policy="Off", consolidate_after_s=None, empty_after_s=None, budgets=DEFAULT)
+    assert pool.disruption == Disruption(
+        policy="Off", consolidate_after_s=None, empty_after_s=None, budgets=DEFAULT, expires_by_pool=True
+    )
     assert pool.template.expire_after_s is None
 
 
 def test_consolidation_alone_takes_empty_nodes_at_once() -> None:
     """DEP-63."""
     assert decode(consolidation={"enabled": True}).disruption == Disruption(
-        policy="WhenEmptyOrUnderutilized", consolidate_after_s=0.0, empty_after_s=0.0, budgets=DEFAULT
+        policy="WhenEmptyOrUnderutilized",
+        consolidate_after_s=0.0,
+        empty_after_s=0.0,
+        budgets=DEFAULT,
+        expires_by_pool=True,
     )
 
 

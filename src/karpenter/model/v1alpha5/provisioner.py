@@ -118,17 +118,21 @@ def _read_disruption(envelope: Envelope, mode: Mode, warnings: list[ManifestWarn
     ttl = spec.integer("ttlSecondsAfterEmpty", minimum=0)
     if enabled and spec.has("ttlSecondsAfterEmpty"):
         _meet_both(spec, mode, warnings)
-    budgets = provisioner_budgets(envelope)
+    disruption = Disruption(
+        policy="Off",
+        consolidate_after_s=None,
+        empty_after_s=None,
+        budgets=provisioner_budgets(envelope),
+        expires_by_pool=True,
+    )
     if enabled:
-        return Disruption(
-            policy="WhenEmptyOrUnderutilized",
-            consolidate_after_s=0.0,
-            empty_after_s=0.0 if ttl is None else float(ttl),
-            budgets=budgets,
+        empty_after_s = 0.0 if ttl is None else float(ttl)
+        return replace(
+            disruption, policy="WhenEmptyOrUnderutilized", consolidate_after_s=0.0, empty_after_s=empty_after_s
         )
     if ttl is not None:
-        return Disruption(policy="WhenEmpty", consolidate_after_s=float(ttl), empty_after_s=float(ttl), budgets=budgets)
-    return Disruption(policy="Off", consolidate_after_s=None, empty_after_s=None, budgets=budgets)
+        return replace(disruption, policy="WhenEmpty", consolidate_after_s=float(ttl), empty_after_s=float(ttl))
+    return disruption
 
 
 def _meet_both(spec: Reader, mode: Mode, warnings: list[ManifestWarning]) -> None:

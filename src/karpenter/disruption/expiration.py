@@ -1,0 +1,82 @@
+"""Nodes go when their life time is over: replaced first, and as many at once as the budgets allow. Pure.
+
+Source: spec v1alpha5 §5.3 (DEP-20 … DEP-23), spec v1 L-9 (the forceful mode), case EXPIRE-HERD.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karpenter.disruption.candidates import Candidate, Candidates
+from karpenter.disruption.options import DEFAULT_OPTIONS, DisruptionOptions
+from karpenter.disruption.relocation import relocate
+from karpenter.disruption.rolling import Due, replacing, roll
+from karpenter.disruption.verdict import Command, Verdict
+from karpenter.model.nodepool import NodePool
+from karpenter.model.units import UnixSeconds
+from karpenter.scheduling import StopCheck, never
+from karpenter.scheduling.snapshot import NodeView, Snapshot
+
+LEAD_S: Final = 900.0
+"""So long before a hard deadline a node is taken whatever stands in the way: to boot a replacement, and to drain."""
+
+
+def expiration(snapshot: Snapshot, options: DisruptionOptions = DEFAULT_OPTIONS, *, stop: StopCheck = never) -> Verdict:
+    """Return a command for expired nodes, the longest expired first, and why others stay."""
+    expired = [
+        (candidate, at)
+        for candidate in Candidates(snapshot).all()
+        if (at := expires_at(candidate.view, candidate.pool)) is not None and at <= snapshot.taken_at
+    ]
+    if not expired:
+        return Verdict()
+    if options.expiration.mode == "forceful":
+        return _all_at_once([candidate for candidate, _ in expired if not _is_paused(snapshot, candidate)])
+    late = _latest(snapshot, expired, options)
+    if late is not None:
+        return late
+    due = (Due(candidate, at, "its life time is over") for candidate, at in expired)
+    return roll(snapshot, due, "Expired", options=options, stop=stop)
+
+
+def expires_at(view: NodeView, pool: NodePool) -> UnixSeconds | None:
+    """Return when the life time of a node ends; None when it has no end.
+
+    It counts from when the claim or the node was created, whichever was first (DEP-20).
+    """
+    own_s = view.claim.expire_after_s if view.claim else pool.template.expire_after_s
+    life_s = pool.template.expire_after_s if pool.disruption.expires_by_pool else own_s
+    created = [one.metadata.created_at for one in (view.claim, view.node) if one is not None]
+    known = [moment for moment in created if moment is not None]
+    return UnixSeconds(min(known) + life_s) if life_s is not None and known else None
+
+
+def _all_at_once(candidates: list[Candidate]) -> Verdict:
+    if not candidates:
+        return Verdict()
+    names = tuple(sorted(candidate.name for candidate in candidates))
+    return Verdict((Command("Expired", names, is_forceful=True),))
+
+
+def _is_paused(snapshot: Snapshot, candidate: Candidate) -> bool:
+    return any(view.is_paused for view in snapshot.pools if view.pool.key == candidate.pool.key)
+
+
+def _latest(
+    snapshot: Snapshot, expired: list[tuple[Candidate, UnixSeconds]], options: DisruptionOptions
+) -> Verdict | None:
+    """Return a command for the node whose deadline comes first, if it is close; its pods get places if they can."""
+    deadline_s = options.expiration.deadline_s
+    if deadline_s is None:
+        return None
+    deadlines = [(UnixSeconds(at + deadline_s), candidate) for candidate, at in expired]
+    close = [
+        (deadline, candidate)
+        for deadline, candidate in deadlines
+        if deadline - LEAD_S <= snapshot.taken_at and not _is_paused(snapshot, candidate)
+    ]
+    if not close:
+        return None
+    deadline, candidate = min(close, key=lambda one: (one[0], one[1].name))
+    relocation = relocate(snapshot, frozenset({candidate.name}), options.solve)
+    return Verdict((replacing(candidate, "Expired", relocation, deadline=deadline),))

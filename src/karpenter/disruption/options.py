@@ -1,0 +1,32 @@
+"""What the disruption methods are set to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from karpenter.scheduling import Options
+
+ExpirationMode = Literal["budgets", "forceful"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expiration:
+    """How expired nodes go."""
+
+    mode: ExpirationMode = "budgets"
+    """`budgets` replaces them first, within the pool's budgets; `forceful` drains all of them at once (L-9)."""
+    deadline_s: float | None = None
+    """Seconds after its expiry by which a node is gone, budgets and pods or not; None waits for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionOptions:
+    """What every method is told."""
+
+    solve: Options = field(default_factory=Options)
+    """How places for moved pods are looked for."""
+    expiration: Expiration = field(default_factory=Expiration)
+
+
+DEFAULT_OPTIONS: Final = DisruptionOptions()

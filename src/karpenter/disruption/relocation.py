@@ -1,0 +1,80 @@
+"""Where the pods of leaving nodes would go. Pure. Source: spec v1 D-13, spec v1alpha5 DEP-53."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from karpenter.model.core import Pod
+from karpenter.model.pods import is_reschedulable
+from karpenter.scheduling import Demand, Options, StopCheck, never, solve
+from karpenter.scheduling.snapshot import Snapshot
+from karpenter.scheduling.solution import ClaimPlan, Unschedulable
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """Places for the pods of some nodes once these are gone."""
+
+    replacements: tuple[ClaimPlan, ...] = ()
+    """Machines to launch for them; pods that were pending anyway may ride along."""
+    targets: tuple[str, ...] = ()
+    """Nodes and claims in flight that are there already, sorted."""
+    stranded: tuple[Unschedulable, ...] = ()
+    """Those of the nodes' pods that fit nowhere."""
+    complete: bool = True
+    """False when the search was stopped before every pod had been looked at."""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether every pod has a place."""
+        return self.complete and not self.stranded
+
+    @property
+    def price(self) -> float:
+        """USD per hour of the machines to launch, at their planned offerings."""
+        return sum(plan.price for plan in self.replacements)
+
+
+def relocate(snapshot: Snapshot, nodes: frozenset[str], options: Options, *, stop: StopCheck = never) -> Relocation:
+    """Return where the pods of these nodes would go, beside everything that waits for a node already.
+
+    Pods that are pending anyway take their share of the room, but it is no obstacle that they fit nowhere: they did
+    not before (case PENDING-BLOCK).
+    """
+    ours = pods_to_move(snapshot, nodes)
+    keys = {pod.metadata.key for pod in ours}
+    waiting = [pod for pod in snapshot.pending if pod.metadata.key not in keys]
+    solution = solve(snapshot.without(nodes), Demand.each([*ours, *waiting]), options, stop=stop)
+    plans = {plan.name: plan for plan in solution.new_claims}
+    places = {solution.placements[key] for key in keys if key in solution.placements}
+    return Relocation(
+        replacements=tuple(plan for name, plan in plans.items() if name in places),
+        targets=tuple(sorted(places - plans.keys())),
+        stranded=tuple(one for one in solution.unschedulable if one.pod.metadata.key in keys),
+        complete=solution.complete,
+    )
+
+
+def places_now(snapshot: Snapshot, pods: Iterable[Pod], options: Options) -> dict[str, tuple[Pod, ...]]:
+    """Return which of the pods would find a place on nodes that are ready for them, by node; nothing is launched.
+
+    Everybody else who waits for a node takes a share of the room as well.
+    """
+    ours = tuple(pods)
+    keys = {pod.metadata.key for pod in ours}
+    waiting = [pod for pod in snapshot.pending if pod.metadata.key not in keys]
+    ready = replace(snapshot, nodes=tuple(view for view in snapshot.nodes if view.is_initialized), pools=())
+    solution = solve(ready, Demand((*ours, *waiting), "check-only"), options)
+    found: dict[str, tuple[Pod, ...]] = {}
+    for pod in ours:
+        place = solution.placements.get(pod.metadata.key)
+        if place is not None:
+            found[place] = (*found.get(place, ()), pod)
+    return found
+
+
+def pods_to_move(snapshot: Snapshot, nodes: frozenset[str]) -> tuple[Pod, ...]:
+    """Return the pods of these nodes that have to find another one, by node and name."""
+    leaving = (view for view in snapshot.nodes if view.name in nodes)
+    return tuple(pod for view in leaving for pod in view.pods if is_reschedulable(pod))
