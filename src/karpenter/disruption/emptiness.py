@@ -71,7 +71,7 @@ def _unneeded(
     """
     if not due or not snapshot.pending or stop():
         return due, []
-    needed = places_now(snapshot, snapshot.pending, options.solve)
+    needed = set(places_now(snapshot, snapshot.pending, options.solve).values())
     expected = [
         _stays(one.view, "Nominated", "pods that look for a node fit here") for one in due if one.name in needed
     ]

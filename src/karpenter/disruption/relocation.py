@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from karpenter.model.core import Pod
 from karpenter.model.pods import is_reschedulable
+from karpenter.model.units import ObjectKey
 from karpenter.scheduling import Demand, Options, StopCheck, never, solve
 from karpenter.scheduling.snapshot import Snapshot
 from karpenter.scheduling.solution import ClaimPlan, Unschedulable
@@ -18,8 +19,8 @@ class Relocation:
 
     replacements: tuple[ClaimPlan, ...] = ()
     """Machines to launch for them; pods that were pending anyway may ride along."""
-    targets: tuple[str, ...] = ()
-    """Nodes and claims in flight that are there already, sorted."""
+    placements: Mapping[ObjectKey, str] = field(default_factory=dict)
+    """Where each of the nodes' pods goes: a node, a claim in flight, or (by plan name) a replacement."""
     stranded: tuple[Unschedulable, ...] = ()
     """Those of the nodes' pods that fit nowhere."""
     complete: bool = True
@@ -47,31 +48,31 @@ def relocate(snapshot: Snapshot, nodes: frozenset[str], options: Options, *, sto
     waiting = [pod for pod in snapshot.pending if pod.metadata.key not in keys]
     solution = solve(snapshot.without(nodes), Demand.each([*ours, *waiting]), options, stop=stop)
     plans = {plan.name: plan for plan in solution.new_claims}
-    places = {solution.placements[key] for key in keys if key in solution.placements}
+    placements = {key: place for key, place in solution.placements.items() if key in keys}
+    places = set(placements.values())
     return Relocation(
         replacements=tuple(plan for name, plan in plans.items() if name in places),
-        targets=tuple(sorted(places - plans.keys())),
+        placements=placements,
         stranded=tuple(one for one in solution.unschedulable if one.pod.metadata.key in keys),
         complete=solution.complete,
     )
 
 
-def places_now(snapshot: Snapshot, pods: Iterable[Pod], options: Options) -> dict[str, tuple[Pod, ...]]:
-    """Return which of the pods would find a place on nodes that are ready for them, by node; nothing is launched.
+def places_now(snapshot: Snapshot, pods: Iterable[Pod], options: Options) -> dict[ObjectKey, str]:
+    """Return where the pods would find a place on nodes that are ready for them; nothing is launched.
 
-    Everybody else who waits for a node takes a share of the room as well.
+    Room that is kept for one of them is its place. Everybody else who waits for a node takes a share of the rest.
     """
-    ours = tuple(pods)
-    keys = {pod.metadata.key for pod in ours}
-    waiting = [pod for pod in snapshot.pending if pod.metadata.key not in keys]
-    ready = replace(snapshot, nodes=tuple(view for view in snapshot.nodes if view.is_initialized), pools=())
-    solution = solve(ready, Demand((*ours, *waiting), "check-only"), options)
-    found: dict[str, tuple[Pod, ...]] = {}
-    for pod in ours:
-        place = solution.placements.get(pod.metadata.key)
-        if place is not None:
-            found[place] = (*found.get(place, ()), pod)
-    return found
+    ours = {pod.metadata.key: pod for pod in pods}
+    ready = tuple(view for view in snapshot.nodes if view.is_initialized and not view.is_deleting)
+    kept = {pod.metadata.key: view.name for view in ready for pod in view.pods if pod.metadata.key in ours}
+    homeless = [pod for key, pod in ours.items() if key not in kept]
+    if not homeless:
+        return kept
+    waiting = [pod for pod in snapshot.pending if pod.metadata.key not in ours]
+    demand = Demand((*homeless, *waiting), "check-only")
+    solution = solve(replace(snapshot, nodes=ready, pools=()), demand, options)
+    return kept | {key: place for key, place in solution.placements.items() if key in ours}
 
 
 def pods_to_move(snapshot: Snapshot, nodes: frozenset[str]) -> tuple[Pod, ...]:

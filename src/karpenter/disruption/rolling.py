@@ -79,7 +79,7 @@ def replacing(
         (candidate.name,),
         replacements=relocation.replacements,
         savings=candidate.price - relocation.price,
-        targets=relocation.targets,
+        placements=relocation.placements,
         deadline=deadline,
     )
 

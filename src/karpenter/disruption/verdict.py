@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from karpenter.model.nodepool import DisruptionReason
-from karpenter.model.units import UnixSeconds
+from karpenter.model.units import ObjectKey, UnixSeconds
 from karpenter.scheduling.solution import ClaimPlan
 
 BlockCode = Literal[
@@ -39,12 +40,18 @@ class Command:
     replacements: tuple[ClaimPlan, ...] = ()
     savings: float = 0.0
     """USD per hour that the fleet costs less afterwards."""
-    targets: tuple[str, ...] = ()
-    """Nodes and claims in flight, there already, that pods move to; the command waits until they are initialized."""
+    placements: Mapping[ObjectKey, str] = field(default_factory=dict)
+    """Where every pod of the nodes is to go: a node, a claim in flight, or (by plan name) a replacement."""
     deadline: UnixSeconds | None = None
     """When the nodes are gone whatever stands in the way; None when the command waits, and is given up at last."""
     is_forceful: bool = False
     """Whether nothing is waited for or looked at again: the nodes are drained at once."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Nodes and claims that are there already and that pods move to, sorted; it waits until they are ready."""
+        new = {plan.name for plan in self.replacements}
+        return tuple(sorted(set(self.placements.values()) - new))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
+from karpenter.lifecycle.machine import taint_entry
 from karpenter.model import labels
 from karpenter.model.core import Node
 from karpenter.model.meta import Condition, merged_conditions
 from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.taints import DISRUPTED, Taint
 from karpenter.model.units import ObjectKey
-from karpenter.runtime.kube import NODE_CLAIMS, NODES, KubeClient, NotFound
+from karpenter.runtime.kube import NODE_CLAIMS, NODES, Conflict, KubeClient, NotFound
 from karpenter.runtime.metrics import Metrics
 from karpenter.state.informers import ClusterInformers
+
+_TAINT_ATTEMPTS: Final = 4
 
 
 class Writer:
@@ -80,6 +85,28 @@ class Writer:
         patched = await self._client.patch(NODES, node.metadata.name, patch)
         self._informers.nodes.fold(patched)
         return patched
+
+    async def set_disrupted(self, node: Node, *, is_disrupted: bool) -> Node:
+        """Put the taint that keeps pods away on a node, or take it off; return the node as it is then.
+
+        Kubelets write to nodes all the time, so a version that is stale is read again.
+        """
+        for _ in range(_TAINT_ATTEMPTS - 1):
+            try:
+                return await self._write_disrupted(node, is_disrupted=is_disrupted)
+            except Conflict:
+                node = await self._client.get(NODES, node.metadata.name)
+        return await self._write_disrupted(node, is_disrupted=is_disrupted)
+
+    async def _write_disrupted(self, node: Node, *, is_disrupted: bool) -> Node:
+        others = [taint for taint in node.spec.taints if not taint.matches(DISRUPTED)]
+        if is_disrupted == (len(others) < len(node.spec.taints)):
+            self._informers.nodes.fold(node)
+            return node
+        taints: list[Taint] = [*others, DISRUPTED] if is_disrupted else others
+        entries = [taint_entry(taint) for taint in taints]
+        version = node.metadata.resource_version
+        return await self.patch_node(node, {"metadata": {"resourceVersion": version}, "spec": {"taints": entries}})
 
     async def delete_node(self, node: Node) -> None:
         """Ask for the end of a node; one that is being deleted or gone is left alone."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import msgspec
 
@@ -25,6 +26,7 @@ from karpenter.model.core import (
 )
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
+from karpenter.model.pause import NOTHING, Pauses
 from karpenter.model.pods import is_provisionable, is_reschedulable, is_terminal
 from karpenter.model.resources import NODES, Resources, add
 from karpenter.model.units import ObjectKey, PoolKey, ProviderID, UnixSeconds
@@ -51,6 +53,7 @@ class ClusterState:
         self.csi_nodes: dict[str, CSINode] = {}
         self.namespaces: dict[str, Namespace] = {}
         self.limit_ranges: dict[ObjectKey, LimitRange] = {}
+        self.pauses: Pauses = NOTHING
         self.generation = 0
         self._offers = Offers()
         self._pods_on: defaultdict[str, set[ObjectKey]] = defaultdict(set)
@@ -138,6 +141,11 @@ class ClusterState:
         """Say that something beside nodes, claims and pods changed (a pool, a budget, a volume)."""
         self.generation += 1
 
+    def set_pauses(self, pauses: Pauses) -> None:
+        """Take in what people asked us to leave alone."""
+        self.pauses = pauses
+        self.touch()
+
     def set_offers(self, offers: Offers) -> None:
         """Take in what every pool can launch now; prices of all nodes follow."""
         if offers != self._offers:
@@ -149,9 +157,7 @@ class ClusterState:
 
     def nominate(self, name: str, until: UnixSeconds) -> None:
         """Expect pods on a node or claim until then: it is no candidate meanwhile (S-62)."""
-        marks = self._marks.get(name, Marks())
-        self._marks[name] = Marks(until, marks.is_marked_for_deletion)
-        self._touch_marked(name)
+        self._mark(name, replace(self._marks_on(name), nominated_until=until))
 
     def plan(self, pod: Pod, place: str, *, now: UnixSeconds, keep_s: float) -> None:
         """Keep room for a pod on a claim or node for so long, counted from when the place is ready for pods."""
@@ -166,15 +172,15 @@ class ClusterState:
 
     def mark_for_deletion(self, name: str) -> None:
         """Count a node as leaving: it offers no room, and its pods look for another place."""
-        marks = self._marks.get(name, Marks())
-        self._marks[name] = Marks(marks.nominated_until, is_marked_for_deletion=True)
-        self._touch_marked(name)
+        self._mark(name, replace(self._marks_on(name), is_marked_for_deletion=True))
 
     def unmark(self, name: str) -> None:
         """Take a mark for deletion back."""
-        marks = self._marks.get(name, Marks())
-        self._marks[name] = Marks(marks.nominated_until, is_marked_for_deletion=False)
-        self._touch_marked(name)
+        self._mark(name, replace(self._marks_on(name), is_marked_for_deletion=False))
+
+    def hold(self, name: str, until: UnixSeconds) -> None:
+        """Leave a node alone until then: an attempt to disrupt it failed."""
+        self._mark(name, replace(self._marks_on(name), held_until=until))
 
     # --- questions ------------------------------------------------------------------------------------------------
 
@@ -235,6 +241,14 @@ class ClusterState:
         if name:
             self._stale.add(name)
 
+    def _marks_on(self, name: str) -> Marks:
+        return self._marks.get(name, Marks())
+
+    def _mark(self, name: str, marks: Marks) -> None:
+        if marks != self._marks_on(name):
+            self._marks[name] = marks
+            self._touch_marked(name)
+
     def _touch_marked(self, name: str | None) -> None:
         """Mark stale what a mark or plan on a node or claim shows on: a claim's also counts for its node."""
         if name is None:
@@ -268,8 +282,7 @@ class ClusterState:
     def _rebuild(self, now: UnixSeconds) -> None:
         expired = [name for name, m in self._marks.items() if m.nominated_until and m.nominated_until <= now]
         for name in expired:
-            self._marks[name] = Marks(None, self._marks[name].is_marked_for_deletion)
-            self._touch_marked(name)
+            self._mark(name, replace(self._marks_on(name), nominated_until=None))
         for name in self._stale:
             view = self._build(name, now)
             if view is None:
@@ -284,8 +297,8 @@ class ClusterState:
         claim = self.claim_of(node) if node else self.claims.get(name)
         if node is None and (claim is None or self.node_of(claim) is not None):
             return None
-        marks = self._marks.get(name, Marks())
-        claim_marks = self._marks.get(claim.name, Marks()) if claim else Marks()
+        marks = self._marks_on(name)
+        claim_marks = self._marks_on(claim.name) if claim else Marks()
         view = node_view(
             node,
             claim,
@@ -294,6 +307,7 @@ class ClusterState:
             marks=Marks(
                 _later(marks.nominated_until, claim_marks.nominated_until),
                 marks.is_marked_for_deletion or claim_marks.is_marked_for_deletion,
+                _later(marks.held_until, claim_marks.held_until),
             ),
             csi=self.csi_nodes.get(name),
         )
@@ -329,7 +343,13 @@ class ClusterState:
                 usage[view.pool] = add(usage.get(view.pool, {}), view.capacity, {NODES: 1})
         live = [pool for pool in self.pools.values() if not pool.metadata.is_deleting]
         ordered = sorted(live, key=lambda pool: (-pool.weight, pool.key.kind, pool.name))
-        return tuple(self._offers.pool_view(pool, usage.get(pool.key, {})) for pool in ordered)
+        return tuple(self._pool_view(pool, usage.get(pool.key, {})) for pool in ordered)
+
+    def _pool_view(self, pool: NodePool, usage: Resources) -> PoolView:
+        view = self._offers.pool_view(pool, usage)
+        if self.pauses.stops_everything(pool.key):
+            return replace(view, unready="it is paused; karpenter resume ends that", is_paused=True)
+        return replace(view, is_paused=True) if self.pauses.stops_disruption(pool.key) else view
 
 
 def _later(first: UnixSeconds | None, second: UnixSeconds | None) -> UnixSeconds | None:

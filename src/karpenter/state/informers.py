@@ -9,6 +9,7 @@ from karpenter.model.core import CSINode, Node, Pod
 from karpenter.model.errors import ManifestError
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
+from karpenter.model.pause import CONFIG_MAP, NOTHING, read_pauses
 from karpenter.model.pools import Mode, decode_nodeclaim, decode_pool
 from karpenter.model.units import ObjectKey, PoolKey
 from karpenter.runtime import kube, logs
@@ -27,14 +28,23 @@ class ClusterInformers:
     """Keeps a `ClusterState` up to date. Writers fold the answers to their writes in through it."""
 
     def __init__(
-        self, client: KubeClient, state: ClusterState, *, clock: Clock, metrics: Metrics, mode: Mode = "compat"
+        self,
+        client: KubeClient,
+        state: ClusterState,
+        *,
+        clock: Clock,
+        metrics: Metrics,
+        namespace: str = "kube-system",
+        mode: Mode = "compat",
     ) -> None:
+        """`namespace` is where our own ConfigMaps are."""
         self._state = state
         self._mode = mode
         self._all: list[Informer[Any]] = []
 
-        def informer(resource: Resource[T]) -> Informer[T]:
-            made = Informer(client, resource, clock=clock, metrics=metrics)
+        def informer(resource: Resource[T], *, name: str = "") -> Informer[T]:
+            scope = (namespace, f"metadata.name={name}") if name else ("", "")
+            made = Informer(client, resource, clock=clock, metrics=metrics, namespace=scope[0], field_selector=scope[1])
             self._all.append(made)
             return made
 
@@ -44,11 +54,13 @@ class ClusterInformers:
         self.provisioners = informer(kube.PROVISIONERS)
         self.node_pools = informer(kube.NODE_POOLS)
         self.attachments = informer(kube.VOLUME_ATTACHMENTS)
+        self.pdbs = informer(kube.PDBS)
+        self.pauses = informer(kube.CONFIG_MAPS, name=CONFIG_MAP)
         self.invalid_pools: dict[PoolKey, ManifestError] = {}
         """Pools that cannot be decoded, and why; they plan nothing until they are edited."""
         self._feed_views()
         self._feed(informer(kube.DAEMON_SETS), state.daemon_sets)
-        self._feed(informer(kube.PDBS), state.pdbs)
+        self._feed(self.pdbs, state.pdbs)
         self._feed(informer(kube.PVCS), state.volume_claims)
         self._feed(informer(kube.LIMIT_RANGES), state.limit_ranges)
         self._feed(informer(kube.PVS), state.volumes, by=lambda key: key.name)
@@ -106,6 +118,7 @@ class ClusterInformers:
         self.nodes.subscribe(on_node)
         self.pods.subscribe(on_pod)
         self.claims.subscribe(self._on_claim)
+        self.pauses.subscribe(self._on_pauses)
         self.provisioners.subscribe(self._on_pool)
         self.node_pools.subscribe(self._on_pool)
 
@@ -121,6 +134,13 @@ class ClusterInformers:
         except ManifestError as error:
             # An object that its own schema should have refused: said aloud, and left to its author.
             log.error("nodeclaim cannot be read", nodeclaim=name, error=error)
+
+    def _on_pauses(self, event: WatchEvent[RawObject]) -> None:
+        if event.object is None:
+            return
+        pauses = NOTHING if event.type == "DELETED" else read_pauses(event.object.get("data") or {})
+        log.info("paused" if pauses != NOTHING else "resumed", cluster=pauses.cluster, pools=dict(pauses.pools))
+        self._state.set_pauses(pauses)
 
     def _on_pool(self, event: WatchEvent[RawObject]) -> None:
         if event.object is None:

@@ -27,6 +27,8 @@ class Marks:
 
     nominated_until: UnixSeconds | None = None
     is_marked_for_deletion: bool = False
+    held_until: UnixSeconds | None = None
+    """Not to be disrupted by choice before then."""
 
 
 def node_view(
@@ -67,6 +69,7 @@ def node_view(
         csi=csi,
         initialized_at=_since(claim, INITIALIZED),
         empty_since=_since(claim, EMPTY),
+        held_until=marks.held_until,
     )
 
 
