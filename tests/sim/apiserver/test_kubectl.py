@@ -292,6 +292,26 @@ def test_custom_kinds_work_like_others(kubectl) -> None:
     assert kubectl.run("get", "widgets", code=1)
 
 
+def test_create_of_the_common_kinds(kubectl) -> None:
+    kubectl.run("create", "deployment", "web", "--image=app:1", "--replicas=0")
+    kubectl.run("create", "configmap", "settings", "--from-literal=a=1")
+    kubectl.run("create", "secret", "generic", "keys", "--from-literal=a=1")
+    kubectl.run("create", "job", "sum", "--image=app:1")
+    kubectl.run("create", "pdb", "web", "--selector=app=web", "--max-unavailable=25%")
+    kubectl.run("expose", "deployment", "web", "--port=80")
+    kubectl.run("run", "once", "--image=app:1")
+    assert kubectl.json("deployment", "web")["spec"]["replicas"] == 0
+    assert kubectl.json("secret", "keys")["data"] == {"a": "MQ=="}
+    assert kubectl.json("pdb", "web")["spec"]["maxUnavailable"] == "25%"
+    assert [row[0] for row in kubectl.rows("all")] == [
+        "pod/once",
+        "service/web",
+        "deployment.apps/web",
+        "job.batch/sum",
+    ]
+    assert kubectl.run("auth", "can-i", "create", "pods") == "yes"
+
+
 def test_warnings_are_printed(kubectl) -> None:
     def hook(_operation, resource, new, _old):
         return new, ("mind the gap",) if new["metadata"]["name"] == "warned" else ()

@@ -14,6 +14,7 @@ from karpenter.runtime.kubememory.deletion import DeleteOptions
 from karpenter.runtime.kubememory.gate import FieldValidation
 from karpenter.runtime.kubememory.records import Json
 from karpenter.runtime.kubememory.store import WriteOptions
+from karpenter.sim.apiserver import protobuf
 
 _PATCH_TYPES: Final[Mapping[str, PatchType]] = {
     "application/json-patch+json": "json",
@@ -94,6 +95,8 @@ async def _read(request: web.Request) -> Json:
     try:
         if content_type in _YAML_TYPES:
             return yaml.load(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        if content_type == protobuf.CONTENT_TYPE:
+            return protobuf.decode_body(data)
         if content_type in _JSON_TYPES or content_type in _PATCH_TYPES:
             return msgspec.json.decode(data)
     except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError) as error:

@@ -1,13 +1,13 @@
-"""Kubernetes' own types, read from the generated table `types.txt`."""
+"""Kubernetes' own types, from the generated table."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema, Shape
+from karpenter.runtime.kubememory.schema.table import FieldRow, TypeRow, read_table
 
 _GROUPS: Final = {
     "": "core",
@@ -38,8 +38,13 @@ _STRING: Final = Schema("string")
 
 def builtin_schema(group: str, kind: str) -> Schema | None:
     """Return the schema of a kind that Kubernetes itself defines; None when the table does not know it."""
-    fields = _types().get(f"{_GROUPS.get(group, group)}.{kind}")
+    fields = _types().get(type_name(group, kind))
     return None if fields is None else Schema("object", type_name=kind, fields=fields)
+
+
+def type_name(group: str, kind: str) -> str:
+    """Return what the table calls a kind: `core.Pod`."""
+    return f"{_GROUPS.get(group, group)}.{kind}"
 
 
 def metadata_schema() -> Schema:
@@ -49,37 +54,22 @@ def metadata_schema() -> Schema:
 
 @cache
 def _types() -> dict[str, dict[str, Schema]]:
-    lines = [
-        line
-        for line in files(__package__).joinpath("types.txt").read_text(encoding="utf-8").splitlines()
-        if not line.startswith("#")
-    ]
+    table = read_table()
     # The dicts exist before they are filled: that is how types name themselves and each other.
-    types: dict[str, dict[str, Schema]] = {}
-    atomic: set[str] = set()
-    for line in lines:
-        if not line.startswith(" "):
-            name, *words = line.split()
-            types[name] = {"apiVersion": _STRING, "kind": _STRING} if "kind" in words else {}
-            atomic.update([name] if "atomic" in words else [])
-    inlined: list[tuple[str, str]] = []
-    owner = ""
-    for line in lines:
-        if not line.startswith(" "):
-            owner = line.split()[0]
-            continue
-        name, _, type_word, *words = line.split()
-        if "inline" in words:
-            inlined.append((owner, type_word))
-        else:
-            types[owner][name] = _field(type_word, words, types=types, atomic=atomic)
-    for owner, source in inlined:
-        types[owner].update(types[source])
+    types: dict[str, dict[str, Schema]] = {
+        name: {"apiVersion": _STRING, "kind": _STRING} if row.is_kind else {} for name, row in table.items()
+    }
+    for name, row in table.items():
+        types[name].update({one.name: _field(one, types, table) for one in row.fields if not one.is_inline})
+    for name, row in table.items():
+        for one in row.fields:
+            if one.is_inline:
+                types[name].update(types[one.type])
     return types
 
 
-def _field(type_word: str, words: list[str], *, types: dict[str, dict[str, Schema]], atomic: set[str]) -> Schema:
-    said = dict(word.partition("=")[::2] for word in words)
+def _field(row: FieldRow, types: dict[str, dict[str, Schema]], table: dict[str, TypeRow]) -> Schema:
+    said, one = row.said, _one(row.type, types, table)
     common = Schema(
         "any",
         list_keys=tuple(said["keys"].split(",")) if "keys" in said else (),
@@ -89,20 +79,16 @@ def _field(type_word: str, words: list[str], *, types: dict[str, dict[str, Schem
         patch_key=said.get("by", ""),
         default=said.get("default"),
     )
-    base = type_word.removeprefix("[]").removeprefix("{}")
-    one = _one(base, types=types, is_atomic=base in atomic)
-    if type_word.startswith("[]"):
-        return replace(common, shape="list", items=one)
-    if type_word.startswith("{}"):
-        return replace(common, shape="map", items=one)
+    if row.container:
+        return replace(common, shape="list" if row.container == "[]" else "map", items=one)
     return replace(
         common, shape=one.shape, type_name=one.type_name, fields=one.fields, is_atomic=common.is_atomic or one.is_atomic
     )
 
 
-def _one(name: str, *, types: dict[str, dict[str, Schema]], is_atomic: bool) -> Schema:
+def _one(name: str, types: dict[str, dict[str, Schema]], table: dict[str, TypeRow]) -> Schema:
     if name == "any":
         return ANYTHING
     if name in _SCALARS:
         return Schema(_SCALARS[name])
-    return Schema("object", type_name=name.partition(".")[2], fields=types[name], is_atomic=is_atomic)
+    return Schema("object", type_name=name.partition(".")[2], fields=types[name], is_atomic=table[name].is_atomic)
