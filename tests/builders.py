@@ -364,6 +364,7 @@ def an_instance_type(
     os: str = "linux",
     resources: Raw | None = None,
     overhead: Raw | None = None,
+    volume_limits: Mapping[str, int] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> InstanceType:
     """Return a type offered in every zone as spot (30 % of `price` unless given) and on demand.
@@ -384,6 +385,7 @@ def an_instance_type(
         ),
         capacity=capacity,
         allocatable={key: amount - kept.get(key, 0) for key, amount in capacity.items()},
+        volume_limits=dict(volume_limits or {}),
     )
 
 

@@ -47,8 +47,9 @@ def _toy(name: str, **changes: Any) -> InstanceType:
         labels.INSTANCE_SIZE: size,
     }
     gpu = {"nvidia.com/gpu": "1"} if category == "g" else {}
+    facts |= changes.get("labels", {})
     return an_instance_type(
-        name, cpu=str(cpu), memory=f"{gibibytes}Gi", price=price, labels=facts, resources=gpu, **changes
+        name, cpu=str(cpu), memory=f"{gibibytes}Gi", price=price, resources=gpu, **{**changes, "labels": facts}
     )
 
 

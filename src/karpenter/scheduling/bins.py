@@ -16,6 +16,7 @@ from karpenter.scheduling.constraint import Constraint
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.nodes import Nodes
 from karpenter.scheduling.rules import NodeRule
+from karpenter.scheduling.sharing import SharedVolumes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,12 +30,21 @@ class Share:
 class Bins:
     """B places: the nodes, then the machines opened so far. Arrays grow; the first `size` rows count."""
 
-    def __init__(self, nodes: Nodes, columns: Columns, room: Floats, *, constraints: Sequence[Constraint]) -> None:
+    def __init__(
+        self,
+        nodes: Nodes,
+        columns: Columns,
+        room: Floats,
+        *,
+        constraints: Sequence[Constraint],
+        volumes: SharedVolumes,
+    ) -> None:
         self.nodes = nodes
         self.columns = columns
         self.size = len(nodes)
         self.shares: list[list[Share]] = [[] for _ in nodes.views]
         self._constraints = constraints
+        self._volumes = volumes
         self._room = room
         self._column = np.full(self.size, -1, dtype=np.int64)
         self._places = np.zeros((self.size, *columns.price.shape[1:]), dtype=np.bool_)
@@ -71,6 +81,8 @@ class Bins:
     def fitting(self, item: Item, rows: slice) -> Ints:
         """Return how many copies of the item each bin of these rows takes now."""
         room = self._room[: self.size][rows]
+        if item.cls.shared:
+            room = room - self._volumes.charges(item, rows)
         asked = np.flatnonzero(item.request)
         copies = np.floor(room[:, asked] / item.request[asked]).min(axis=1, initial=float(item.left))
         copies[(room < 0).any(axis=1)] = 0
@@ -121,6 +133,8 @@ class Bins:
     def put(self, row: int, item: Item, count: int) -> None:
         """Put copies into one bin that has room for them."""
         self._room[row] -= count * item.request
+        if item.cls.shared:
+            self._room[row] -= self._volumes.put(row, item, count)
         if self._column[row] >= 0:
             self._places[row] &= self.columns.row(item.rule)[self._column[row]]
         for constraint in self._constraints:
@@ -131,6 +145,8 @@ class Bins:
     def take(self, row: int, share: Share, count: int) -> None:
         """Take copies out of a bin again. An opened machine that is empty then is closed."""
         self._room[row] += count * share.item.request
+        if share.item.cls.shared:
+            self._room[row] -= self._volumes.put(row, share.item, -count)
         for constraint in self._constraints:
             constraint.put(row, share.item, -count)
         at = self.shares[row].index(share)

@@ -23,6 +23,10 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 PLACE_KEYS: Final = frozenset({labels.ZONE, labels.CAPACITY_TYPE})
 """Label keys that an offering decides, not its type: they are axes of the price table."""
+ATTACHED: Final = "attached-volumes/"
+"""Begins the name of the resource that counts volumes of a CSI driver: what a node attaches at most."""
+UNLIMITED: Final = 1e6
+"""How many volumes a node attaches of a driver that knows no limit."""
 _MOST_TABLES: Final = 64
 _tables: dict[int, TypeTable] = {}
 
@@ -65,8 +69,13 @@ class TypeTable:
     def _amount(self, resource: str, *, physical: bool) -> Floats:
         found = self._amounts.get((resource, physical))
         if found is None:
-            lists = [kind.capacity if physical else kind.allocatable for kind in self.types]
-            found = np.array([amounts.get(resource, 0) for amounts in lists], dtype=np.float64)
+            if resource.startswith(ATTACHED):
+                driver = resource.removeprefix(ATTACHED)
+                amounts = [float(kind.volume_limits.get(driver, UNLIMITED)) for kind in self.types]
+            else:
+                lists = [kind.capacity if physical else kind.allocatable for kind in self.types]
+                amounts = [float(amounts.get(resource, 0)) for amounts in lists]
+            found = np.array(amounts, dtype=np.float64)
             self._amounts[resource, physical] = found
         return found
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -21,11 +21,24 @@ from karpenter.model.requirements import Requirement, Requirements
 from karpenter.model.resources import Resources
 from karpenter.model.taints import Toleration
 from karpenter.scheduling.requests import requests_of
+from karpenter.scheduling.stores import NO_NEEDS, Needs, Stores
+from karpenter.scheduling.volumes import Alternatives, Attachment
 
 Port: TypeAlias = tuple[str, int, str]
 """IP, port, protocol; `0.0.0.0` stands for every address."""
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """What is wrong with a pod itself."""
+
+    code: str
+    message: str
+
+
+_SOUND: Final = Fault("", "")
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,8 @@ class Profile:
     spread: tuple[TopologySpreadConstraint, ...]
     affinity: Affinity | None
     """Of it, what is said about other pods."""
+    volumes: Alternatives = NO_NEEDS.alternatives
+    """Node requirements of its volumes, one of which must hold. They say where it can be, not which nodes count."""
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -56,6 +71,7 @@ class Profile:
             self.namespace,
             self.labels,
             _encode((self.spread, self.affinity)),
+            tuple(repr(place) for place in self.volumes),
         )
 
 
@@ -70,8 +86,10 @@ class PodClass:
     profile: int
     """Position of the profile in the grouping."""
     priority: int
-    fault: str | None = None
-    """Why no scheduler could place such a pod, in words; None for a sound one."""
+    fault: Fault | None = None
+    """Why no scheduler could place such a pod; None for a sound one."""
+    shared: tuple[Attachment, ...] = ()
+    """Volumes that count on a node once, however many pods there use them."""
 
     @property
     def size(self) -> int:
@@ -93,24 +111,24 @@ class Grouping:
         return self.profiles[cls.profile]
 
 
-def group(pods: Iterable[Pod], *, visible: frozenset[str] = frozenset()) -> Grouping:
-    """Sort pods into classes.
+def group(pods: Iterable[Pod], stores: Stores | None = None, *, visible: frozenset[str] = frozenset()) -> Grouping:
+    """Sort pods into classes; without `stores` their volumes are left out of account.
 
     `visible` are label keys that selectors of other pods (those running already) speak of; keys that the pods' own
     selectors use are added.
     """
-    groups: dict[bytes, list[Pod]] = {}
+    groups: dict[tuple[bytes, int], list[Pod]] = {}
     for pod in pods:
-        groups.setdefault(_raw_key(pod), []).append(pod)
+        groups.setdefault((_raw_key(pod), stores.code(pod) if stores else 0), []).append(pod)
     keys = tuple(sorted(visible.union(*(selector_keys(members[0]) for members in groups.values()))))
     profiles: dict[tuple[object, ...], Profile] = {}
     merged: dict[tuple[object, ...], tuple[PodClass, Profile, list[Pod]]] = {}
     for members in groups.values():
-        cls, profile = _read(members[0])
+        cls, profile = _read(members[0], stores.needs(members[0]) if stores else NO_NEEDS)
         for labels, alike in _by_labels(members, keys):
             mine = replace(profile, labels=labels) if labels else profile
             profiles.setdefault(mine.key, mine)
-            key = (-cls.priority, tuple(sorted(cls.requests.items())), mine.key, cls.fault or "")
+            key = (-cls.priority, tuple(sorted(cls.requests.items())), mine.key, cls.fault or _SOUND, cls.shared)
             merged.setdefault(key, (cls, mine, []))[2].extend(alike)
     position = {key: at for at, key in enumerate(sorted(profiles))}
     classes = (
@@ -134,7 +152,6 @@ def _raw_key(pod: Pod) -> bytes:
         spec.resources,
         spec.priority,
         pod.status.container_statuses,
-        [volume for volume in spec.volumes if volume.persistent_volume_claim or volume.ephemeral],
     ))  # fmt: skip
 
 
@@ -174,18 +191,18 @@ def _mentioned(selector: LabelSelector | None) -> set[str]:
     return {*selector.match_labels, *(expression.key for expression in selector.match_expressions)}
 
 
-def _read(pod: Pod) -> tuple[PodClass, Profile]:
+def _read(pod: Pod, needs: Needs) -> tuple[PodClass, Profile]:
     """Return what a pod needs, its labels apart."""
     spec = pod.spec
-    fault = None
+    fault = None if needs.fault is None else Fault("VolumeUnavailable", needs.fault)
     requests: Mapping[str, int] = {"pods": 1}
     terms: tuple[Requirements, ...] = (Requirements(),)
     preferred: tuple[Requirements, ...] = ()
     try:
-        requests = requests_of(pod)
+        requests = {**requests_of(pod), **dict(needs.amounts)}
         terms, preferred = _node_terms(pod)
     except ValueError as error:
-        fault = str(error)
+        fault = Fault("InvalidPod", str(error))
     affinity = spec.affinity
     others = affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity)
     profile = Profile(
@@ -197,8 +214,10 @@ def _read(pod: Pod) -> tuple[PodClass, Profile]:
         ports=tuple(sorted(set(host_ports((*spec.containers, *spec.init_containers))))),
         spread=spec.topology_spread_constraints,
         affinity=msgspec.structs.replace(affinity, node_affinity=None) if affinity and others else None,
+        volumes=needs.alternatives,
     )
-    return PodClass((pod,), requests, profile=0, priority=spec.priority or 0, fault=fault), profile
+    cls = PodClass((pod,), requests, profile=0, priority=spec.priority or 0, fault=fault, shared=needs.shared)
+    return cls, profile
 
 
 def _node_terms(pod: Pod) -> tuple[tuple[Requirements, ...], tuple[Requirements, ...]]:

@@ -114,6 +114,8 @@ class Launcher:
                 if count and self.hosts.of(item):
                     room = self.hosts.room(item, slice(row, row + 1))
                     count = count if room is None else int(min(count, room[0]))
+                if count and item.cls.shared:
+                    count = min(count, int(self.bins.fitting(item, slice(row, row + 1))[0]))
                 if count:
                     self.bins.put(row, item, count)
                     wanted -= count

@@ -10,6 +10,7 @@ from karpenter.model.core import Pod
 from karpenter.model.resources import CPU
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling.bins import Bins
+from karpenter.scheduling.catalog import ATTACHED
 from karpenter.scheduling.classes import PodClass
 from karpenter.scheduling.machines import Choice, Machines, ZoneBalance
 from karpenter.scheduling.snapshot import NodeView
@@ -68,7 +69,7 @@ def _requests(bins: Bins, classes: Sequence[PodClass], row: int, *, column: int)
     for share in bins.shares[row]:
         for name, amount in classes[share.item.index].requests.items():
             total[name] = total.get(name, 0) + share.count * amount
-    return total
+    return {name: amount for name, amount in total.items() if not name.startswith(ATTACHED)}
 
 
 def _names(bins: Bins) -> dict[int, str]:

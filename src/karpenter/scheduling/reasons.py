@@ -14,8 +14,8 @@ from karpenter.model import labels
 from karpenter.model.requirements import Conflict, Requirements
 from karpenter.model.resources import CPU, NODES
 from karpenter.scheduling.amounts import shown
-from karpenter.scheduling.catalog import PLACE_KEYS, Bools, table_of
-from karpenter.scheduling.classes import PodClass
+from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Bools, table_of
+from karpenter.scheduling.classes import PodClass, Profile
 from karpenter.scheduling.daemons import Daemon, load_of
 from karpenter.scheduling.items import Wait
 from karpenter.scheduling.lanes import Lane, type_mask
@@ -41,6 +41,38 @@ class _Miss:
 
 
 @dataclass(frozen=True, slots=True)
+class _Subject:
+    """The pods that are judged, and what they ask for."""
+
+    cls: PodClass
+    profile: Profile
+    rule: NodeRule
+
+    def is_by_volumes(self, key: str) -> bool:
+        """Return whether volumes of the pods speak of the label."""
+        return any(key in place for place in self.profile.volumes)
+
+    def volumes(self) -> str:
+        """Return the volumes in words: those of one pod, which stands for all."""
+        pod = self.cls.pods[0]
+        names = [
+            volume.persistent_volume_claim.claim_name for volume in pod.spec.volumes if volume.persistent_volume_claim
+        ]
+        names += [f"{pod.metadata.name}-{volume.name}" for volume in pod.spec.volumes if volume.ephemeral]
+        example = f", like {pod.metadata.name}'s" if self.cls.size > 1 else ""
+        return f"its volume{'s' if len(names) > 1 else ''}{example} ({', '.join(map(repr, names))})"
+
+    def no_term(self) -> _Miss:
+        """Return that no node whatsoever could match."""
+        if self.profile.terms:
+            places = " or ".join(", ".join(map(str, place.values())) for place in self.profile.volumes)
+            return _Miss(
+                0, "pod", "VolumeConflict", f"{self.volumes()} can be reached only with {places}, which it excludes"
+            )
+        return _Miss(0, "pod", "NoNodeMatches", "its required node affinity has no term that could match a node")
+
+
+@dataclass(frozen=True, slots=True)
 class Judge:
     """Answers why, for the state at the end of a solve."""
 
@@ -48,24 +80,27 @@ class Judge:
     daemons: tuple[Daemon, ...]
     budget: Budget
     well_known: frozenset[str]
+    profiles: tuple[Profile, ...]
 
     def reasons(self, wait: Wait) -> tuple[Reason, ...]:
         """Return why no pool takes the copies that still wait, at the level they ended at."""
         cls, rule = wait.cls, wait.levels[wait.at].rule
         if cls.fault is not None:
-            return (Reason(None, "pod", "InvalidPod", cls.fault),)
+            return (Reason(None, "pod", cls.fault.code, cls.fault.message),)
         if not self.snapshot.pools:
             return (
                 Reason(None, "pool", "NoPools", "there is no NodePool or Provisioner that could launch a node for it"),
             )
-        judged = [(view, self._misses(view, cls, rule)) for view in self.snapshot.pools]
+        subject = _Subject(cls, self.profiles[cls.profile], rule)
+        judged = [(view, self._misses(view, subject)) for view in self.snapshot.pools]
         judged.sort(key=lambda entry: (len(entry[1]), -entry[1][0].step))
         return tuple(
             Reason(view.pool.key, misses[0].layer, misses[0].code, "; ".join(miss.message for miss in misses))
             for view, misses in judged
         )
 
-    def _misses(self, view: PoolView, cls: PodClass, rule: NodeRule) -> list[_Miss]:
+    def _misses(self, view: PoolView, subject: _Subject) -> list[_Miss]:
+        rule = subject.rule
         if view.unready is not None:
             return [_Miss(0, "pool", "PoolNotReady", f"the pool is not ready: {view.unready}")]
         if view.pool.replicas is not None:
@@ -74,9 +109,9 @@ class Judge:
         lane = Lane(view, table, view.pool.node_requirements(), 0)
         term = min(rule.terms, key=lambda term: len(self._conflicts(lane, term)), default=None)
         if term is None:
-            return [_Miss(0, "pod", "NoNodeMatches", "its required node affinity has no term that could match a node")]
-        found = [*self._taints(lane, rule), *self._labels(lane, term)]
-        return found + list(self._machines(lane, cls, term if not found else Requirements(), after=bool(found)))
+            return [subject.no_term()]
+        found = [*self._taints(lane, rule), *self._labels(lane, subject, term)]
+        return found + list(self._machines(lane, subject.cls, term if not found else Requirements(), after=bool(found)))
 
     def _taints(self, lane: Lane, rule: NodeRule) -> Iterator[_Miss]:
         kept_off = rule.untolerated(lane.view.pool.template.taints)
@@ -86,9 +121,13 @@ class Judge:
     def _conflicts(self, lane: Lane, term: Requirements) -> tuple[Conflict, ...]:
         return lane.requirements.incompatibilities(term, well_known=self.well_known)
 
-    def _labels(self, lane: Lane, term: Requirements) -> Iterator[_Miss]:
+    def _labels(self, lane: Lane, subject: _Subject, term: Requirements) -> Iterator[_Miss]:
+        own = min((self._conflicts(lane, term) for term in subject.profile.terms), key=len, default=())
         for conflict in self._conflicts(lane, term):
-            if conflict.key in _OWN_KEYS and conflict.theirs.operator == "DoesNotExist":
+            if conflict.key not in {stated.key for stated in own} and subject.is_by_volumes(conflict.key):
+                where = f"from nodes with {conflict.theirs}" if conflict.ours is None else f": {conflict}"
+                yield _Miss(2, "pod", "VolumeConflict", f"{subject.volumes()} can be reached only {where}")
+            elif conflict.key in _OWN_KEYS and conflict.theirs.operator == "DoesNotExist":
                 yield _Miss(2, "pod", "ExcludesPools", f"asks for a node that no pool made ({conflict.theirs})")
             elif conflict.ours is None:
                 fix = f"add the label to the pool, or {conflict.key!r} Exists to its requirements"
@@ -189,6 +228,8 @@ def _shortage(lane: Lane, resource: str, amount: int, *, nearest: int, room: int
     taken = int(lane.table.allocatable(resource)[nearest]) - room
     daemons = f" ({shown(resource, amount + taken)} with daemons)" if taken else ""
     has = shown(resource, room + taken)
+    if resource.startswith(ATTACHED):
+        resource = f"volumes of {resource.removeprefix(ATTACHED)}"
     return (
         f"needs {shown(resource, amount)} {resource}{daemons}; the nearest allowed type, {lane.table.names[nearest]}, "
         f"has {has} (short {shown(resource, amount - room)})"

@@ -13,6 +13,7 @@ from karpenter.model.taints import Taint, Toleration, untolerated
 from karpenter.scheduling.classes import Profile
 from karpenter.scheduling.policy import PreferencePolicy
 from karpenter.scheduling.terms import Term, Terms
+from karpenter.scheduling.volumes import Alternatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,14 @@ class NodeRule:
         return replace(self, terms=tuple(terms))
 
 
+def with_volumes(terms: Alternatives, volumes: Alternatives) -> Alternatives:
+    """Return the ways to meet a pod's own terms and to reach its volumes; what contradicts itself falls away."""
+    if len(volumes) == 1 and not volumes[0]:
+        return terms
+    pairs = ((term, place) for term in terms for place in volumes)
+    return tuple(dict.fromkeys(term.intersect(place) for term, place in pairs if not term.conflicts(place)))
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """What is asked for at one stage of giving up preferences."""
@@ -65,7 +74,10 @@ def levels_of(
     every level, so step 1 of §2.7 never has to be taken.
     """
     if policy == "Ignore":
-        return (Level(NodeRule(profile.terms, profile.tolerations, ignores_preferred_taints=True), terms.required),)
+        rule = NodeRule(
+            with_volumes(profile.terms, profile.volumes), profile.tolerations, ignores_preferred_taints=True
+        )
+        return (Level(rule, terms.required),)
     levels: list[Level] = []
     wishes = _Wishes(profile, terms, taints=has_preferred_taints)
     given_up: str | None = ""
@@ -92,8 +104,10 @@ class _Wishes:
     def rule(self) -> NodeRule:
         profile = self._profile
         wanted = self._node[:1]
-        terms = tuple(term.intersect(*wanted) for term in profile.terms) if wanted else profile.terms
-        return NodeRule(terms, profile.tolerations, ignores_preferred_taints=not self._avoids_taints)
+        asked = tuple(term.intersect(*wanted) for term in profile.terms) if wanted else profile.terms
+        return NodeRule(
+            with_volumes(asked, profile.volumes), profile.tolerations, ignores_preferred_taints=not self._avoids_taints
+        )
 
     def terms(self) -> tuple[Term, ...]:
         return tuple(dict.fromkeys((*self._required, *self._near, *self._far, *self._spread)))

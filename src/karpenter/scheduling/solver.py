@@ -17,7 +17,7 @@ from karpenter.model.resources import CPU, MEMORY, PODS, Resources
 from karpenter.model.taints import PREFER_NO_SCHEDULE
 from karpenter.scheduling.answer import Answer
 from karpenter.scheduling.bins import Bins
-from karpenter.scheduling.catalog import PLACE_KEYS
+from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Floats
 from karpenter.scheduling.census import census_of, keys_of_the_bound
 from karpenter.scheduling.classes import Grouping, PodClass, group
 from karpenter.scheduling.columns import Columns, columns_of
@@ -34,8 +34,10 @@ from karpenter.scheduling.policy import Options, Policy
 from karpenter.scheduling.reasons import Judge
 from karpenter.scheduling.reporter import Reporter, StopCheck, never
 from karpenter.scheduling.rules import Level, NodeRule, levels_of
+from karpenter.scheduling.sharing import SharedVolumes
 from karpenter.scheduling.snapshot import PoolView, Snapshot
 from karpenter.scheduling.solution import Solution
+from karpenter.scheduling.stores import stores_of
 from karpenter.scheduling.terms import terms_of
 from karpenter.scheduling.topology import Scene, rules_of
 from karpenter.scheduling.work import Work
@@ -74,12 +76,13 @@ class _Setting:
         self._may_launch = demand.fulfilment != "check-only"
         self._well_known = WELL_KNOWN | snapshot.well_known
         self._nodes = nodes_of(snapshot.nodes)
-        self.grouping = group(demand.pods, visible=keys_of_the_bound(self._nodes))
+        self._stores = stores_of(snapshot, demand.pods, self._nodes.views)
+        self.grouping = group(demand.pods, self._stores, visible=keys_of_the_bound(self._nodes))
         self._ladders = _ladders(self.grouping, snapshot, options.policy)
         self._daemons = daemons_of(snapshot)
         self._columns = self._make_columns(options.policy)
         self._budget = budget_of(self._columns)
-        self.judge = Judge(snapshot, self._daemons, self._budget, self._well_known)
+        self.judge = Judge(snapshot, self._daemons, self._budget, self._well_known, self.grouping.profiles)
 
     def _make_columns(self, policy: Policy) -> Columns:
         demands = [term for ladder in self._ladders for level in ladder for term in level.rule.terms]
@@ -96,7 +99,7 @@ class _Setting:
     def work(self, reporter: Reporter | None) -> Work:
         """Return the state in which the solve begins."""
         nodes, columns, budget = self._nodes, self._columns, self._budget
-        room = nodes.room(columns.resources, self._daemons)
+        room = self._room()
         wants_ports = any(profile.ports for profile in self.grouping.profiles)
         census = census_of(nodes, self.grouping, namespaces=self._snapshot.namespaces, wants_ports=wants_ports)
 
@@ -107,7 +110,8 @@ class _Setting:
 
         scene = Scene(nodes, columns, self._daemons, census)
         domains, hosts = rules_of(self.grouping, self._ladders, scene, reach=reach)
-        bins = Bins(nodes, columns, room, constraints=(hosts,))
+        volumes = SharedVolumes.of(self._stores, columns.resources)
+        bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
         machines = Machines(columns, budget, most_types=self._options.max_instance_types)
         fee = self._options.policy.node_fee
         return Work(
@@ -121,6 +125,16 @@ class _Setting:
             reporter=reporter,
             may_launch=self._may_launch,
         )
+
+    def _room(self) -> Floats:
+        """Return what is left on each node (B×R), attached volumes included."""
+        resources = self._columns.resources
+        room = self._nodes.room(resources, self._daemons)
+        for at, name in enumerate(resources):
+            if name.startswith(ATTACHED):
+                left = self._stores.room(self._nodes.views, self._snapshot.pools, name)
+                room[:, at] = np.where(room[:, at] < 0, -1.0, left)
+        return room
 
     def _waits(self, resources: Sequence[str]) -> list[Wait]:
         return [
@@ -167,5 +181,7 @@ def _domain_demands(ladders: Sequence[Sequence[Level]], pools: Iterable[PoolView
 def _resources(classes: Sequence[PodClass], daemons: Sequence[Daemon]) -> tuple[str, ...]:
     """Return the resources that anybody asks for: the usual ones first, then by name."""
     requests: list[Resources] = [cls.requests for cls in classes] + [daemon.requests for daemon in daemons]
+    asked = {name for amounts in requests for name in amounts}
+    asked |= {ATTACHED + driver for cls in classes for driver, _ in cls.shared}
     usual = (CPU, MEMORY, PODS)
-    return (*usual, *sorted({name for amounts in requests for name in amounts}.difference(usual)))
+    return (*usual, *sorted(asked.difference(usual)))
