@@ -21,9 +21,11 @@ from karpenter.app.settings import Settings
 from karpenter.app.simulation.offers import ask_cloud
 from karpenter.app.simulation.world import snapshot_of
 from karpenter.model.aws.settings import DEFAULT_SETTINGS
+from karpenter.model.catalog import decode_catalog
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import LoopClock
 from karpenter.scheduling import Demand, Options, solve
+from tests.app.toys import CATALOG
 
 Machines = Counter[tuple[str, str, str]]
 
@@ -91,6 +93,16 @@ async def test_the_sample_runs_and_its_nodes_go_after_it(clock: LoopClock) -> No
         await cluster.client.patch(DEPLOYMENTS, "sample", {"spec": {"replicas": 0}}, namespace="default")
         await clock.sleep(90)
         assert (await cluster.client.list(api.NODES)).items == cluster.assembly.cloud.market.instances() == ()
+
+
+async def test_the_sample_runs_on_a_catalogue_of_ones_own(clock: LoopClock) -> None:
+    catalog = decode_catalog(json.dumps(CATALOG).encode(), subject="toy")
+    async with running(clock, catalog=catalog) as cluster:
+        await apply_sample(cluster.client, custom_catalog=True)
+        assert await wait_settled(cluster.assembly.operator.state, clock)
+        types = {instance.offering.instance_type for instance in cluster.assembly.cloud.market.instances()}
+        assert types <= {"small", "medium", "large"}
+        assert Counter(pod.status.phase for pod in (await cluster.client.list(api.PODS)).items) == {"Running": 10}
 
 
 async def test_applying_the_sample_again_changes_nothing(clock: LoopClock) -> None:
