@@ -205,6 +205,9 @@ def _claim(snapshot: Snapshot, plan: ClaimPlan, options: Options) -> Iterator[st
         yield f"{plan.name}: plans {plan.instance_type}, lists {plan.instance_types[0]} first"
     possible = [(types[name], offering) for name in plan.instance_types for offering in _possible(types[name], plan)]
     yield from _prices(plan, possible)
+    least = options.policy.expendable_priority
+    if least is not None and any((pod.spec.priority or 0) < least for pod in plan.pods):
+        yield f"{plan.name}: for pods that are not worth a machine"
     if options.policy.rails and len(plan.pods) > options.policy.max_pods_per_node:
         yield f"{plan.name}: {len(plan.pods)} pods"
     needs = _sum(map(pod_requests, plan.pods))

@@ -32,13 +32,13 @@ class Grower:
     node_fee: float
     """USD per hour that a machine costs beside its price."""
 
-    def insert(self, item: Item, scale: Floats, *, may_launch: bool) -> None:
+    def insert(self, item: Item, scale: Floats) -> None:
         """Place one copy where it costs least: in free room, by a larger type, on a machine of its own."""
         for rows in (self.bins.known, self.bins.new):
             self.bins.fill(item, rows, scale)
             if not item.left:
                 return
-        if not may_launch:
+        if not item.may_launch:
             return
         row, column, more = self._cheapest_enlargement(item)
         own = self._own_machine(item, item.request)
@@ -47,7 +47,7 @@ class Grower:
         elif row is not None:
             self._enlarge(row, column, item)
 
-    def found(self, item: Item, scale: Floats, *, may_launch: bool) -> None:
+    def found(self, item: Item, scale: Floats) -> None:
         """Place the first of copies that all have to be on one host, together with as many others as one host takes."""
         rows = slice(0, self.bins.size)
         copies = self.bins.fitting(item, rows)
@@ -57,9 +57,9 @@ class Grower:
             self.bins.put(int(enough[slack[enough].argmin()]), item, item.left)
             return
         most = int(copies.max(initial=0))
-        together = self._own_machine(item, item.left * item.request) if may_launch else None
+        together = self._own_machine(item, item.left * item.request) if item.may_launch else None
         count = item.left
-        if together is None and may_launch:
+        if together is None and item.may_launch:
             count = self._largest_group(item)
             together = self._own_machine(item, count * item.request) if count > most else None
         if together is not None:
@@ -98,12 +98,13 @@ class Grower:
     def _open(self, column: int, item: Item, count: int) -> None:
         row = self.bins.open(column, np.isfinite(self.bins.columns.price[column]))
         room = self.hosts.room(item, slice(row, row + 1))
-        if room is not None and room[0] < 1:
+        allowed = count if room is None else int(min(count, room[0]))
+        if not allowed:
             # A daemon of this machine has the port.
             self.bins.close(row)
             return
         self.budget.take(column)
-        self.bins.put(row, item, count)
+        self.bins.put(row, item, allowed)
 
     def _cheapest_enlargement(self, item: Item) -> tuple[int | None, int, float]:
         """Return a planned machine, the larger type that holds one copy more, and what that adds in USD per hour."""

@@ -28,6 +28,8 @@ class Item:
     """Label values that were dealt to the copies, so that rules about other pods hold."""
     floor: int = 0
     """Tiers before this one have nothing left for it."""
+    may_launch: bool = True
+    """Whether machines may be opened for it; without that only room that is there will do."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,13 +41,23 @@ class Wait:
     levels: tuple[Level, ...]
     request: Floats
     left: int
+    may_launch: bool = True
     at: int = 0
 
     def item(self, count: int, domains: tuple[tuple[str, str], ...] = ()) -> Item:
         """Return some of the copies as an item tied to these domains; they still count as waiting."""
         rule = self.levels[self.at].rule
         narrowed = rule.within(dict(domains)) if domains else rule
-        return Item(self.index, self.cls, self.at, narrowed, self.request, count, domains)
+        return Item(
+            self.index,
+            self.cls,
+            self.at,
+            narrowed,
+            self.request,
+            count,
+            domains,
+            may_launch=self.may_launch,
+        )
 
     def relax(self) -> str | None:
         """Give up the next preference and return it in words; None when only what is required is left."""

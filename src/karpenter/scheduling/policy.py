@@ -19,6 +19,12 @@ class Policy:
     """Cap beside what the instance type and the kubelet allow."""
     rails: bool = True
     """False is pure price: no cap of `max_pods_per_node`, and none of the rails of later steps."""
+    expendable_priority: int | None = None
+    """Pods below it use room that is there, but no machine is launched for them; None means that all are worth one."""
+
+    def is_expendable(self, priority: int) -> bool:
+        """Return whether pods of this priority are not worth a machine."""
+        return self.expendable_priority is not None and priority < self.expendable_priority
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from karpenter.scheduling.daemons import Daemon, load_of
 from karpenter.scheduling.items import Wait
 from karpenter.scheduling.lanes import Lane, type_mask
 from karpenter.scheduling.limits import Budget
+from karpenter.scheduling.policy import Policy
 from karpenter.scheduling.rules import NodeRule
 from karpenter.scheduling.snapshot import PoolView, Snapshot
 from karpenter.scheduling.solution import Layer, Reason
@@ -81,12 +82,19 @@ class Judge:
     budget: Budget
     well_known: frozenset[str]
     profiles: tuple[Profile, ...]
+    policy: Policy
 
     def reasons(self, wait: Wait) -> tuple[Reason, ...]:
         """Return why no pool takes the copies that still wait, at the level they ended at."""
         cls, rule = wait.cls, wait.levels[wait.at].rule
         if cls.fault is not None:
             return (Reason(None, "pod", cls.fault.code, cls.fault.message),)
+        if self.policy.is_expendable(cls.priority):
+            least = self.policy.expendable_priority
+            message = (
+                f"no node has room for it, and its priority, {cls.priority}, is below {least}: no node is launched"
+            )
+            return (Reason(None, "pod", "PriorityTooLow", message),)
         if not self.snapshot.pools:
             return (
                 Reason(None, "pool", "NoPools", "there is no NodePool or Provisioner that could launch a node for it"),

@@ -82,7 +82,9 @@ class _Setting:
         self._daemons = daemons_of(snapshot)
         self._columns = self._make_columns(options.policy)
         self._budget = budget_of(self._columns)
-        self.judge = Judge(snapshot, self._daemons, self._budget, self._well_known, self.grouping.profiles)
+        self.judge = Judge(
+            snapshot, self._daemons, self._budget, self._well_known, self.grouping.profiles, options.policy
+        )
 
     def _make_columns(self, policy: Policy) -> Columns:
         demands = [term for ladder in self._ladders for level in ladder for term in level.rule.terms]
@@ -106,7 +108,7 @@ class _Setting:
         def reach(wait: Wait, rule: NodeRule) -> bool:
             there = (room >= wait.request).all(axis=1) & nodes.row(rule)
             new = columns.open_to(rule) & columns.holding(wait.request) & budget.affords()
-            return bool(there.any()) or (self._may_launch and bool(new.any()))
+            return bool(there.any()) or (wait.may_launch and bool(new.any()))
 
         scene = Scene(nodes, columns, self._daemons, census)
         domains, hosts = rules_of(self.grouping, self._ladders, scene, reach=reach)
@@ -123,7 +125,6 @@ class _Setting:
             grower=Grower(bins, machines, budget, hosts, fee),
             machines=machines,
             reporter=reporter,
-            may_launch=self._may_launch,
         )
 
     def _room(self) -> Floats:
@@ -137,6 +138,7 @@ class _Setting:
         return room
 
     def _waits(self, resources: Sequence[str]) -> list[Wait]:
+        policy = self._options.policy
         return [
             Wait(
                 index=at,
@@ -144,6 +146,7 @@ class _Setting:
                 levels=self._ladders[cls.profile],
                 request=np.array([cls.requests.get(name, 0) for name in resources], dtype=np.float64),
                 left=0 if cls.fault else cls.size,
+                may_launch=self._may_launch and not policy.is_expendable(cls.priority),
             )
             for at, cls in enumerate(self.grouping.classes)
         ]

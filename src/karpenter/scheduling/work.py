@@ -35,7 +35,6 @@ class Work:
     grower: Grower
     machines: Machines
     reporter: Reporter | None
-    may_launch: bool
     singles: int = _MOST_SINGLES
 
     def run(self, stop: StopCheck) -> bool:
@@ -134,7 +133,7 @@ class Work:
 
     def _tier(self, item: Item) -> int | None:
         """Return the first tier, from the item's floor on, that can open a machine for a copy; None without one."""
-        if not self.may_launch:
+        if not item.may_launch:
             return None
         columns = self.bins.columns
         open_now = columns.open_to(item.rule) & columns.holding(item.request) & self.launcher.budget.affords()
@@ -158,9 +157,9 @@ class Work:
             self._take_back(others)
             before = first.left
             if founding:
-                self.grower.found(first, scale, may_launch=self.may_launch)
+                self.grower.found(first, scale)
             else:
-                self.grower.insert(first, scale, may_launch=self.may_launch)
+                self.grower.insert(first, scale)
             if first.left == before:
                 full.add(first.domains)
             self._take_back([first])
