@@ -71,7 +71,7 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
 
 
 def test_the_answer_has_the_documented_form(desk: Desk) -> None:
-    assert desk.answer(POOL, a_deployment(replicas=3)) == {
+    assert desk.answer(POOL, a_deployment(cpu="3", memory="6Gi")) == {
         "newNodes": [
             {
                 "name": "toy-1",
@@ -81,11 +81,11 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
                 "zone": "a",
                 "capacityType": "spot",
                 "pricePerHour": 0.05,
-                "requests": {"cpu": "3", "memory": "6Gi", "pods": "3"},
-                "pods": ["shop/web-0", "shop/web-1", "shop/web-2"],
+                "requests": {"cpu": "3", "memory": "6Gi", "pods": "1"},
+                "pods": ["shop/web-0"],
             }
         ],
-        "placements": {"shop/web-0": "toy-1", "shop/web-1": "toy-1", "shop/web-2": "toy-1"},
+        "placements": {"shop/web-0": "toy-1"},
         "unschedulable": [],
         "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": None, "final": None},
         "policy": {"nodeFee": 0.01, "preferences": "Respect", "maxPodsPerNode": 110, "rails": True},
@@ -222,9 +222,9 @@ def test_a_broken_catalogue_is_bad_input(desk: Desk) -> None:
 def test_the_table_shows_nodes_what_found_no_place_and_the_price(desk: Desk) -> None:
     toy = ("--catalog", str(desk.folder / "catalog.json"))
     stuck = a_deployment("stuck", replicas=5, cpu="99")
-    status, out, _ = desk.run(POOL, a_deployment(replicas=3), stuck, flags=toy)
+    status, out, _ = desk.run(POOL, a_deployment(cpu="3", memory="6Gi"), stuck, flags=toy)
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert status == 3
-    assert "toy-1 NodePool toy medium a spot 0.0500 3 3 6Gi 2" in lines
+    assert "toy-1 NodePool toy medium a spot 0.0500 1 3 6Gi 2" in lines
     assert any(line.startswith("5 shop/stuck-0, shop/stuck-1, shop/stuck-2 and 2 more NodePool toy") for line in lines)
-    assert "3 of 8 pods placed, 1 new node for $0.0500 an hour" in lines
+    assert "1 of 6 pods placed, 1 new node for $0.0500 an hour" in lines
