@@ -18,7 +18,11 @@ def test_without_flags_and_variables_every_setting_has_its_default() -> None:
 
 def test_flags_set_values_of_every_form() -> None:
     flags = ["batch.idleDuration=1m30s", "policy.nodeFee=0.02", "policy.maxPodsPerNode=58", "policy.rails=off"]
-    expected = Settings(batch=BatchWindow(idle_s=90.0), policy=Policy(node_fee=0.02, max_pods_per_node=58, rails=False))
+    flags.append("policy.expendablePriority=-5")
+    expected = Settings(
+        batch=BatchWindow(idle_s=90.0),
+        policy=Policy(node_fee=0.02, max_pods_per_node=58, rails=False, expendable_priority=-5),
+    )
     assert read_settings(flags, {}) == expected
 
 
@@ -47,6 +51,7 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
         ("policy.nodeFee=-1", "--set policy.nodeFee: '-1' is not a number of 0 or more"),
         ("policy.nodeFee=nan", "--set policy.nodeFee: 'nan' is not a number of 0 or more"),
         ("policy.maxPodsPerNode=0", "--set policy.maxPodsPerNode: '0' is not a whole number of 1 or more"),
+        ("policy.expendablePriority=low", "--set policy.expendablePriority: 'low' is neither a whole number nor none"),
         ("metrics.port=70000", "--set metrics.port: '70000' is not a port"),
         ("aws.reservedENIs=-1", "--set aws.reservedENIs: '-1' is not a whole number of 0 or more"),
         ("policy.preferences=ignore", "--set policy.preferences: 'ignore' is not one of Respect, Ignore"),
@@ -79,6 +84,7 @@ def test_a_part_is_shown_by_the_names_of_the_table() -> None:
         "preferences": "Respect",
         "maxPodsPerNode": 110,
         "rails": False,
+        "expendablePriority": None,
     }
 
 

@@ -109,6 +109,14 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _priority(text: str) -> int | None:
+    if text == "none":
+        return None
+    if not (text.isascii() and text.removeprefix("-").isdigit()):
+        raise ValueError(f"{text!r} is neither a whole number nor none")
+    return int(text)
+
+
 def _name(text: str) -> str:
     fault = dns_label_fault(text)
     if fault is not None:
@@ -142,6 +150,7 @@ DURATION: Final = Form("duration", _duration, format_go_duration)
 AMOUNT: Final = Form("number", _amount, lambda value: f"{value:g}")
 POSITIVE: Final = Form("number from 1", _positive, str)
 COUNT: Final = Form("number from 0", _count, str)
+PRIORITY: Final = Form("whole number or `none`", _priority, lambda value: "none" if value is None else str(value))
 NAME: Final = Form("name", _name, str)
 PORT: Final = Form("port", _port, str)
 SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else "off")
@@ -185,6 +194,12 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "rails",
         SWITCH,
         "Off plans for price alone: nothing but the pods' and the pools' own rules limits a node.",
+    ),
+    Setting(
+        "policy.expendablePriority",
+        "expendable_priority",
+        PRIORITY,
+        "Pods of lower priority use room that there is, but no machine is launched for them.",
     ),
     Setting(
         "aws.vmMemoryOverheadPercent",

@@ -88,7 +88,13 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
         "placements": {"shop/web-0": "toy-1"},
         "unschedulable": [],
         "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": None, "final": None},
-        "policy": {"nodeFee": 0.01, "preferences": "Respect", "maxPodsPerNode": 110, "rails": True},
+        "policy": {
+            "nodeFee": 0.01,
+            "preferences": "Respect",
+            "maxPodsPerNode": 110,
+            "rails": True,
+            "expendablePriority": None,
+        },
         "warnings": [],
         "complete": True,
     }
