@@ -50,9 +50,9 @@ def test_changing_anothers_field_is_a_conflict_that_names_it(api) -> None:
     applied(api, a_config(data={"a": "1"}), "me")
     with pytest.raises(Conflict) as caught:
         applied(api, a_config(data={"a": "2"}), "you")
-    assert caught.value.message == 'Apply failed with 1 conflict: conflict with "me" using v1: .data.a'
+    assert caught.value.message == 'Apply failed with 1 conflict: conflict with "me": .data.a'
     assert caught.value.details["causes"] == [
-        {"reason": "FieldManagerConflict", "message": 'conflict with "me" using v1', "field": ".data.a"}
+        {"reason": "FieldManagerConflict", "message": 'conflict with "me"', "field": ".data.a"}
     ]
 
 
@@ -91,14 +91,14 @@ def test_a_conflict_in_a_list_names_the_item(api) -> None:
     applied(api, a_service_deployment("main"), "me")
     other = a_service_deployment("main")
     other["spec"]["template"]["spec"]["containers"][0]["image"] = "main:2"
-    words = r'conflict with "me" using apps/v1: \.spec\.template\.spec\.containers\[name="main"\]\.image'
+    words = r'conflict with "me": \.spec\.template\.spec\.containers\[name="main"\]\.image'
     with pytest.raises(Conflict, match=words):
         applied(api, other, "you")
 
 
 def test_several_conflicts_are_all_told(api) -> None:
     applied(api, a_config(data={"a": "1", "b": "1"}), "me")
-    with pytest.raises(Conflict, match=r'2 conflicts: conflicts with "me" using v1:\n- \.data\.a\n- \.data\.b'):
+    with pytest.raises(Conflict, match=r'2 conflicts: conflicts with "me":\n- \.data\.a\n- \.data\.b'):
         applied(api, a_config(data={"a": "2", "b": "2"}), "you")
 
 

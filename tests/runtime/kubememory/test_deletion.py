@@ -47,9 +47,9 @@ def test_the_generation_rises_when_deletion_is_asked_for(api) -> None:
 
 def test_another_uid_or_version_is_a_conflict(api) -> None:
     api.create(a_config())
-    with pytest.raises(Conflict, match="UID in precondition: other"):
+    with pytest.raises(Conflict, match=r"the UID in the precondition \(other\) does not match"):
         api.delete("configmaps", "settings", uid="other")
-    with pytest.raises(Conflict, match="ResourceVersion in precondition: 1"):
+    with pytest.raises(Conflict, match=r"the ResourceVersion in the precondition \(1\) does not match"):
         api.delete("configmaps", "settings", resource_version="1")
 
 

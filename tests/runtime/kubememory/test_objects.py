@@ -98,6 +98,13 @@ def test_replacing_without_a_version_is_unconditional(api) -> None:
     assert api.update(read | {"data": {"k": "mine"}})["data"] == {"k": "mine"}
 
 
+def test_some_kinds_are_replaced_only_by_who_says_what_it_read(api) -> None:
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l", "namespace": "default"}}
+    api.create(lease)
+    with pytest.raises(Invalid, match=r"metadata\.resourceVersion: Invalid value: 0: must be specified for an update"):
+        api.update(lease)
+
+
 def test_a_merge_patch_with_a_stale_version_is_a_conflict(api) -> None:
     read = api.create(a_config())
     api.patch("configmaps", "settings", {"data": {"k": "v"}})
@@ -148,7 +155,7 @@ def test_status_and_the_rest_are_written_apart(api) -> None:
 
 def test_a_node_may_bring_its_status(api) -> None:
     node = api.create(a_node() | {"status": {"capacity": {"cpu": 4}}})
-    assert node["status"] == {"capacity": {"cpu": "4"}}
+    assert node["status"] == {"capacity": {"cpu": "4"}, "allocatable": {"cpu": "4"}}
 
 
 def test_a_dry_run_tells_the_outcome_and_stores_nothing(api) -> None:

@@ -59,6 +59,11 @@ def test_a_pod_is_filled_in(api) -> None:
     assert spec["volumes"] == [{"name": "tmp", "emptyDir": {}}]
 
 
+def test_a_grace_period_below_zero_is_one_second(api) -> None:
+    pod = api.create(a_pod(spec={"terminationGracePeriodSeconds": -5}))
+    assert pod["spec"]["terminationGracePeriodSeconds"] == 1
+
+
 @pytest.mark.parametrize(
     "image, policy",
     [
@@ -104,7 +109,6 @@ def test_a_pod_has_a_quality_of_service(resources, quality) -> None:
         ({"containers": [{"name": "a"}]}, "spec.containers[0].image"),
         ({"containers": [{"name": "a", "image": "a"}, {"name": "a", "image": "b"}]}, "spec.containers[1].name"),
         ({"restartPolicy": "Sometimes"}, "spec.restartPolicy"),
-        ({"terminationGracePeriodSeconds": -1}, "spec.terminationGracePeriodSeconds"),
         ({"nodeSelector": {"a": "not ok"}}, "spec.nodeSelector"),
         ({"tolerations": [{"operator": "Equal", "value": "a"}]}, "spec.tolerations[0].operator"),
         ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "spec.tolerations[0].operator"),
@@ -177,7 +181,7 @@ def test_a_pod_that_is_gated_deleted_or_another_is_not_bound(api) -> None:
         bind(api.store, api.key("pods", "gated"), "n1")
     with pytest.raises(Conflict, match="is being deleted"):
         bind(api.store, api.key("pods", "going"), "n1")
-    with pytest.raises(Conflict, match="UID in precondition"):
+    with pytest.raises(Conflict, match="the UID in the precondition"):
         bind(api.store, api.key("pods", "gated"), "n1", uid="other")
 
 
@@ -205,6 +209,8 @@ def test_an_eviction_is_counted_in_its_budget(api, running) -> None:
         "type": "DisruptionAllowed",
         "status": "False",
         "reason": "InsufficientPods",
+        "message": "",
+        "observedGeneration": 1,
         "lastTransitionTime": "",
     }
 

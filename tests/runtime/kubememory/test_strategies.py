@@ -43,7 +43,7 @@ def test_a_recreating_deployment_rolls_nothing(api) -> None:
 
 
 def test_the_other_workloads_are_filled_in_their_way(api) -> None:
-    assert api.create(a_workload("ReplicaSet"))["metadata"]["labels"] == {"app": "web"}
+    assert api.create(a_workload("ReplicaSet"))["status"] == {"replicas": 0}
     daemon = api.create(a_workload("DaemonSet"))["spec"]["updateStrategy"]
     assert daemon == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
     stateful = api.create(a_workload("StatefulSet", serviceName="web"))["spec"]
@@ -71,7 +71,7 @@ def test_a_workload_needs_a_selector_that_fits_its_template(api, kind) -> None:
     del without["spec"]["selector"]
     with pytest.raises(Invalid) as caught:
         api.create(without)
-    assert fields(caught) == ["spec.selector"]
+    assert fields(caught) == ["spec.selector", "spec.template.metadata.labels"]
     with pytest.raises(Invalid) as caught:
         api.create(a_workload(kind, selector={"matchLabels": {"app": "other"}}))
     assert fields(caught) == ["spec.template.metadata.labels"]
@@ -100,7 +100,7 @@ def test_the_rules_of_pods_hold_in_templates(api) -> None:
 def test_a_job_says_what_happens_when_its_pods_end(api) -> None:
     job = a_job()
     del job["spec"]["template"]["spec"]["restartPolicy"]
-    with pytest.raises(Invalid, match=r'spec\.template\.spec\.restartPolicy: Unsupported value: "Always"'):
+    with pytest.raises(Invalid, match=r'restartPolicy: Required value: valid values: "OnFailure", "Never"'):
         api.create(job)
 
 

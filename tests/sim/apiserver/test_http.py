@@ -122,7 +122,7 @@ async def test_another_kind_of_patch_is_refused(http) -> None:
 
 
 async def test_applying_needs_a_manager_and_creates(http) -> None:
-    assert (await http.patch(f"{CONFIGS}/settings", json.dumps(a_config()), "apply")).status == 400
+    assert (await http.patch(f"{CONFIGS}/settings", json.dumps(a_config()), "apply")).status == 422
     answer = await http.patch(f"{CONFIGS}/settings", json.dumps(a_config()), "apply", fieldManager="me")
     assert answer.status == 201
 
@@ -138,13 +138,13 @@ async def test_unknown_fields_are_warned_of_or_refused(http) -> None:
     warned = await http.post(DEPLOYMENTS, manifest)
     assert warned.headers["Warning"] == '299 - "unknown field \\"spec.replicaz\\""'
     assert (await http.post(DEPLOYMENTS, manifest, fieldValidation="Strict")).status == 400
-    assert (await http.post(DEPLOYMENTS, manifest, fieldValidation="Loose")).status == 400
+    assert (await http.post(DEPLOYMENTS, manifest, fieldValidation="Loose")).status == 422
 
 
 async def test_a_dry_run_stores_nothing(http) -> None:
     assert (await http.post(CONFIGS, a_config(), dryRun="All")).status == 201
     assert (await http.get(f"{CONFIGS}/settings")).status == 404
-    assert (await http.post(CONFIGS, a_config(), dryRun="Some")).status == 400
+    assert (await http.post(CONFIGS, a_config(), dryRun="Some")).status == 422
 
 
 async def test_a_list_tells_the_version_to_watch_from(http) -> None:
@@ -214,7 +214,7 @@ async def test_deletion_takes_its_options_from_body_and_query(http) -> None:
     answer = await http.call("DELETE", f"{PODS}/web", None, gracePeriodSeconds="0")
     assert answer.status == 200
     assert (await http.get(f"{PODS}/web")).status == 404
-    assert (await http.call("DELETE", f"{PODS}/web", None, propagationPolicy="Sideways")).status == 400
+    assert (await http.call("DELETE", f"{PODS}/web", None, propagationPolicy="Sideways")).status == 422
 
 
 async def test_many_are_deleted_at_once(http) -> None:

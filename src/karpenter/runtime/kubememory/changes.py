@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from karpenter.runtime.kube import BadRequest, RawObject
 from karpenter.runtime.kubememory.metadata import keep_server_owned
-from karpenter.runtime.kubememory.refusals import conflict
+from karpenter.runtime.kubememory.refusals import Causes, conflict
 from karpenter.runtime.kubememory.resources import ApiResource
 
 _IDENTITY = ("apiVersion", "kind", "metadata")
@@ -27,6 +27,15 @@ def check_same_object(resource: ApiResource, old: RawObject, new: RawObject) -> 
     if after.get("resourceVersion") not in (None, "", before["resourceVersion"]):
         raise conflict(resource, name)
     after["name"] = name
+
+
+def check_has_version(resource: ApiResource, new: RawObject) -> None:
+    """Raise Invalid when a replacement does not say which version it replaces."""
+    metadata = new.get("metadata") or {}
+    if not metadata.get("resourceVersion"):
+        name, causes = metadata.get("name", ""), Causes()
+        causes.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        causes.raise_for(resource, name)
 
 
 def confine(resource: ApiResource, old: RawObject, new: RawObject, *, subresource: str) -> RawObject:

@@ -37,16 +37,13 @@ PLAIN_DELETE: Final = DeleteOptions()
 def check_preconditions(resource: ApiResource, tree: RawObject, options: DeleteOptions) -> None:
     """Raise Conflict when the object is not the one that the caller means."""
     metadata = tree["metadata"]
-    for word, wanted, actual in (
+    for words, wanted, actual in (
         ("UID", options.uid, metadata.get("uid", "")),
         ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
     ):
         if wanted and wanted != actual:
-            raise conflict(
-                resource,
-                metadata["name"],
-                f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {actual}",
-            )
+            why = f"the {words} in the precondition ({wanted}) does not match the {words} in record ({actual})"
+            raise conflict(resource, metadata["name"], f"{why}. The object might have been deleted and then recreated")
 
 
 def request_deletion(resource: ApiResource, tree: RawObject, options: DeleteOptions, *, now: UnixSeconds) -> bool:
@@ -64,6 +61,7 @@ def request_deletion(resource: ApiResource, tree: RawObject, options: DeleteOpti
         if _is_held(tree) and "deletionTimestamp" not in metadata:
             _mark(resource, metadata, now=now, grace_s=0)
             if resource.key == ("", "namespaces"):
+                del metadata["deletionGracePeriodSeconds"]
                 tree.setdefault("status", {})["phase"] = "Terminating"
     return remaining_s == 0 and not _is_held(tree)
 

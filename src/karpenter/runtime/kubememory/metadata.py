@@ -26,11 +26,13 @@ _PATH_NAME: Final = re.compile(r"[^/%]+")
 
 _SUBDOMAIN_RULE: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'example.com')"
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 _LABEL_RULE: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
-    "an alphanumeric character (e.g. 'my-name')"
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
 _DNS_LABEL_KINDS: Final = frozenset({"namespaces", "services"})
 _SERVER_OWNED: Final = (
@@ -150,7 +152,8 @@ def check_label(field: str, key: str, value: object, *, causes: Causes) -> None:
             field,
             value,
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
-            "start and end with an alphanumeric character (e.g. 'MyValue', or 'my_value', or '12345')",
+            "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
+            "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
         )
 
 
@@ -167,7 +170,8 @@ def check_qualified_name(field: str, text: object, causes: Causes) -> None:
             field,
             text,
             "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-            "alphanumeric character (e.g. 'MyName', or 'my.name', or '123-abc')",
+            "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+            "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
         )
     elif len(name) > 63:
         causes.invalid(field, text, "name part must be no more than 63 characters")

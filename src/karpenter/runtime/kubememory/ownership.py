@@ -201,7 +201,7 @@ def _conflict(taken: Mapping[Manager, Iterable[Path]]) -> Conflict:
         if not fields:
             continue
         who = f'"{manager.name}"' + (f" with subresource {manager.subresource!r}" if manager.subresource else "")
-        who += f" using {manager.api_version}"
+        who += f" using {manager.api_version}" if manager.operation == "Update" else ""
         causes += [
             {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field} for field in fields
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import json_merge_patch
 import jsonpatch
@@ -14,6 +14,8 @@ from karpenter.runtime.kube import BadRequest, Invalid, RawObject, UnsupportedMe
 from karpenter.runtime.kubememory.records import Json
 from karpenter.runtime.kubememory.schema.shapes import Schema
 from karpenter.runtime.kubememory.strategic import merge_strategically
+
+_REJECTED: Final = "the server rejected our request due to an error in our request"
 
 Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
@@ -47,10 +49,8 @@ def _apply_json(tree: RawObject, patch: object) -> RawObject:
         raise BadRequest("a JSON patch must be a list of operations")
     try:
         result = jsonpatch.JsonPatch(patch).apply(tree)
-    except jsonpatch.InvalidJsonPatch as error:
-        raise BadRequest(f"error decoding patch: {error}") from error
-    except (jsonpatch.JsonPatchException, JsonPointerException) as error:
-        raise Invalid(f"the server rejected our request due to an error in our request: {error}") from error
+    except (jsonpatch.InvalidJsonPatch, jsonpatch.JsonPatchException, JsonPointerException) as error:
+        raise Invalid(f"{_REJECTED}: {error}") from error
     if not isinstance(result, dict):
-        raise Invalid("the server rejected our request due to an error in our request: the patch leaves no object")
+        raise Invalid(f"{_REJECTED}: the patch leaves no object")
     return result

@@ -117,9 +117,9 @@ def _take(store: MemoryStore, record: Record, pod_name: str, *, dry_run: bool) -
     status["disruptionsAllowed"] = allowed - 1
     disrupted[pod_name] = to_rfc3339(store.now())
     if allowed == 1:
-        _set_condition(
-            budget, store.now(), {"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods"}
-        )
+        seen = {"observedGeneration": status.get("observedGeneration", 0), "message": ""}
+        why = {"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", **seen}
+        _set_condition(budget, store.now(), why)
     store.overwrite(resource, record, budget, dry_run=dry_run)
 
 

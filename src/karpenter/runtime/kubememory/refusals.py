@@ -116,6 +116,4 @@ def invalid(resource: ApiResource, name: str, causes: Iterable[Cause]) -> Invali
 
 
 def _shown(value: object) -> str:
-    return (
-        json.dumps(value) if isinstance(value, (str, int, float, bool, type(None))) else json.dumps(value, default=str)
-    )
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)

@@ -15,6 +15,7 @@ from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.runtime.kubememory.schema.builtin import builtin_schema
 from karpenter.runtime.kubememory.store import MemoryStore, WriteOptions
 
+_SCALE = ApiResource("autoscaling", "v1", "scales", "Scale", namespaced=True)
 _BUILTIN = ScalePaths("spec.replicas", "status.replicas", "spec.selector")
 
 
@@ -32,7 +33,7 @@ def write_scale(
     causes = Causes()
     if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
         causes.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        causes.raise_for(resource, key.name)
+        causes.raise_for(_SCALE, key.name)
     change: dict[str, Any] = {}
     _put(change, paths.spec_replicas, replicas)
     version = (scale.get("metadata") or {}).get("resourceVersion")

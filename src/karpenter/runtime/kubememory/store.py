@@ -14,7 +14,7 @@ from karpenter.runtime.kube import BadRequest, Forbidden, NotFound, PatchType, R
 from karpenter.runtime.kubememory.admission import Admission, usual_admission
 from karpenter.runtime.kubememory.bootstrap import bootstrap
 from karpenter.runtime.kubememory.builtin import BUILTIN
-from karpenter.runtime.kubememory.changes import check_same_object, confine
+from karpenter.runtime.kubememory.changes import check_has_version, check_same_object, confine
 from karpenter.runtime.kubememory.custom import CLEANUP, DEFINITIONS, CustomKinds, CustomVersion, key_of
 from karpenter.runtime.kubememory.deletion import (
     PLAIN_DELETE,
@@ -43,6 +43,14 @@ from karpenter.runtime.kubememory.storage import Storage
 from karpenter.runtime.kubememory.strategies import strategy_of
 
 _NAMESPACES: Final = ResourceKey("", "namespaces")
+_NEED_VERSION: Final = frozenset(
+    {
+        ResourceKey("apiextensions.k8s.io", "customresourcedefinitions"),
+        ResourceKey("coordination.k8s.io", "leases"),
+        ResourceKey("policy", "poddisruptionbudgets"),
+    }
+)
+"""Kinds that are replaced only by who says which version it read."""
 _NAME_TRIES: Final = 8
 
 
@@ -169,7 +177,7 @@ class MemoryStore:
         """Store a new object. Raises AlreadyExists, BadRequest, Invalid; NotFound or Forbidden for its namespace."""
         tree = copy_tree(dict(body))
         identify(resource, tree, namespace)
-        self._check_namespace(resource, namespace)
+        self._check_namespace(resource, namespace, str(tree["metadata"].get("name", "")))
         warnings = self._gate.read(resource, tree, options.field_validation)
         if resource.has_status and not strategy_of(resource).brings_status:
             tree.pop("status", None)
@@ -190,7 +198,10 @@ class MemoryStore:
         self, resource: ApiResource, key: ObjectKey, body: Mapping[str, Any], *, options: WriteOptions = PLAIN_WRITE
     ) -> Written:
         """Replace an object, or the part of it that a subresource owns. Raises NotFound, Conflict, Invalid."""
-        return self._replace(resource, self.get(resource, key), copy_tree(dict(body)), options=options)
+        old, new = self.get(resource, key), copy_tree(dict(body))
+        if resource.key in _NEED_VERSION or resource.is_custom:
+            check_has_version(resource, new)
+        return self._replace(resource, old, new, options=options)
 
     def patch(
         self,
@@ -305,7 +316,7 @@ class MemoryStore:
             if self._storage.get(resource.key, ObjectKey(namespace, metadata["name"])) is None:
                 return
 
-    def _check_namespace(self, resource: ApiResource, namespace: str) -> None:
+    def _check_namespace(self, resource: ApiResource, namespace: str, name: str) -> None:
         if not resource.namespaced:
             return
         record = self._storage.get(_NAMESPACES, ObjectKey("", namespace))
@@ -317,9 +328,9 @@ class MemoryStore:
                 "message": f"namespace {namespace} is being terminated",
                 "field": "metadata.namespace",
             }
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
             raise Forbidden(
-                f"unable to create new content in namespace {namespace} because it is being terminated",
-                details=details(resource, "") | {"causes": [cause]},
+                f'{resource.key} "{name}" is forbidden: {why}', details=details(resource, name) | {"causes": [cause]}
             )
 
     # definitions of kinds ---------------------------------------------------------------------------------------------

@@ -36,12 +36,15 @@ def merge_strategically(tree: dict[str, Any], patch: dict[str, Any], schema: Sch
         for name in [name for name in tree if name not in retained]:
             del tree[name]
     orders = _take_directives(patch, _ORDER)
-    before = {name: tree[name] for name in orders if isinstance(tree.get(name), list)}
+    before = {name: value for name, value in tree.items() if isinstance(value, list)}
     for name, values in _take_directives(patch, _DELETE_FROM).items():
         if isinstance(tree.get(name), list):
             tree[name] = [value for value in tree[name] if value not in values]
     for name, value in patch.items():
-        _merge_field(tree, name, value, schema=schema.child(name) or ANYTHING)
+        inner = schema.child(name) or ANYTHING
+        _merge_field(tree, name, value, schema=inner)
+        if isinstance(value, list) and "merge" in inner.patch_strategies:
+            orders.setdefault(name, value)  # what a patch brings anew comes first
     for name, order in orders.items():
         if isinstance(tree.get(name), list):
             key = _key_of(schema.child(name))

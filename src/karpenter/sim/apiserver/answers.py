@@ -58,6 +58,11 @@ def failure(error: KubeError) -> dict[str, Any]:
     return status | ({"details": told} if told else {})
 
 
+def done(code: int) -> dict[str, Any]:
+    """Return the Status of something done that leaves nothing to show."""
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}
+
+
 def success(
     resource: ApiResource, name: str, *, uid: str = "", extra: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:

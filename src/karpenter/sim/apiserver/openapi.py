@@ -154,7 +154,7 @@ class _Components:
             case "list":
                 return said | self._list_words(schema) | {"type": "array", "items": self._inner(schema.items)}
             case shape:
-                return said | _SCALARS[shape]
+                return said | _SCALARS[shape] | ({"format": schema.type_name} if schema.type_name else {})
 
     def _inner(self, schema: Schema | None) -> dict[str, Any]:
         if schema is None:

@@ -9,10 +9,12 @@ import msgspec
 import yaml
 from aiohttp import web
 
-from karpenter.runtime.kube import BadRequest, PatchType, Propagation, UnsupportedMediaType
+from karpenter.runtime.kube import BadRequest, Invalid, PatchType, Propagation, UnsupportedMediaType
 from karpenter.runtime.kubememory.deletion import DeleteOptions
 from karpenter.runtime.kubememory.gate import FieldValidation
 from karpenter.runtime.kubememory.records import Json
+from karpenter.runtime.kubememory.refusals import Causes, invalid
+from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.runtime.kubememory.store import WriteOptions
 from karpenter.sim.apiserver import protobuf
 
@@ -22,8 +24,8 @@ _PATCH_TYPES: Final[Mapping[str, PatchType]] = {
     "application/strategic-merge-patch+json": "strategic",
     "application/apply-patch+yaml": "apply",
 }
-_VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
-_PROPAGATIONS: Final = ("Background", "Foreground", "Orphan")
+_VALIDATIONS: Final = ("Ignore", "Strict", "Warn")
+_PROPAGATIONS: Final = ("Foreground", "Background", "Orphan", "nil")
 _JSON_TYPES: Final = ("application/json", "application/octet-stream", "text/plain", "")
 _YAML_TYPES: Final = ("application/yaml", "application/x-yaml", "text/yaml", "application/apply-patch+yaml")
 
@@ -48,10 +50,11 @@ def write_options(request: web.Request, *, subresource: str = "") -> WriteOption
     """Return how a request wants to write. Raises BadRequest."""
     query = request.query
     validation = query.get("fieldValidation") or "Warn"
+    kind = {"POST": "CreateOptions", "PATCH": "PatchOptions"}.get(request.method, "UpdateOptions")
     if validation not in _VALIDATIONS:
-        raise BadRequest(f"fieldValidation: unsupported value {validation!r}; it is one of Ignore, Warn, Strict")
+        raise _unsupported(kind, "fieldValidation", validation, supported=("", *_VALIDATIONS))
     return WriteOptions(
-        dry_run=_is_dry(query.getall("dryRun", [])),
+        dry_run=_is_dry(kind, query.getall("dryRun", [])),
         subresource=subresource,
         field_validation=cast(FieldValidation, validation),
         field_manager=query.get("fieldManager") or _agent(request),
@@ -59,10 +62,21 @@ def write_options(request: web.Request, *, subresource: str = "") -> WriteOption
     )
 
 
-def _is_dry(values: list[str]) -> bool:
+def _is_dry(kind: str, values: list[str]) -> bool:
     if unknown := [value for value in values if value not in ("", "All")]:
-        raise BadRequest(f"dryRun: unsupported value {unknown[0]!r}; it is All or absent")
+        raise _unsupported(kind, "dryRun", unknown[0], supported=("All",))
     return "All" in values
+
+
+def options_kind(kind: str) -> ApiResource:
+    """Return what stands for the options of a request in a refusal."""
+    return ApiResource("meta.k8s.io", "v1", kind.lower(), kind)
+
+
+def _unsupported(kind: str, field: str, value: str, *, supported: tuple[str, ...]) -> Invalid:
+    causes = Causes()
+    causes.unsupported(field, value, supported)
+    return invalid(options_kind(kind), "", causes.found)
 
 
 def _agent(request: web.Request) -> str:
@@ -117,9 +131,7 @@ async def delete_options(request: web.Request) -> DeleteOptions:
     if propagation is None and (orphans := body.get("orphanDependents")) is not None:
         propagation = "Orphan" if orphans else "Background"
     if propagation is not None and propagation not in _PROPAGATIONS:
-        raise BadRequest(
-            f"propagationPolicy: unsupported value {propagation!r}; it is one of {', '.join(_PROPAGATIONS)}"
-        )
+        raise _unsupported("DeleteOptions", "propagationPolicy", propagation, supported=_PROPAGATIONS)
     grace_s = whole_number(query, "gracePeriodSeconds")
     preconditions = body.get("preconditions") or {}
     return DeleteOptions(
@@ -127,5 +139,5 @@ async def delete_options(request: web.Request) -> DeleteOptions:
         uid=preconditions.get("uid") or "",
         resource_version=preconditions.get("resourceVersion") or "",
         propagation=cast(Propagation | None, propagation),
-        dry_run=_is_dry([*query.getall("dryRun", []), *(body.get("dryRun") or [])]),
+        dry_run=_is_dry("DeleteOptions", [*query.getall("dryRun", []), *(body.get("dryRun") or [])]),
     )

@@ -8,14 +8,15 @@ from typing import Final
 from aiohttp import web
 
 from karpenter.model.units import ObjectKey
-from karpenter.runtime.kube import BadRequest, MethodNotAllowed
+from karpenter.runtime.kube import BadRequest, MethodNotAllowed, NotFound
 from karpenter.runtime.kubememory.deletion import DeleteOptions
 from karpenter.runtime.kubememory.pods import bind, evict
+from karpenter.runtime.kubememory.refusals import Causes
 from karpenter.runtime.kubememory.scale import patch_scale, read_scale, write_scale
 from karpenter.runtime.kubememory.store import Deleted, MemoryStore, Written
-from karpenter.sim.apiserver.answers import answer, answer_bytes, success
+from karpenter.sim.apiserver.answers import answer, answer_bytes, done, success
 from karpenter.sim.apiserver.formats import Format, Page
-from karpenter.sim.apiserver.queries import delete_options, read_object, read_patch, write_options
+from karpenter.sim.apiserver.queries import delete_options, options_kind, read_object, read_patch, write_options
 from karpenter.sim.apiserver.reading import format_of, get, selection_of
 from karpenter.sim.apiserver.targets import Target
 
@@ -42,9 +43,9 @@ async def patch(request: web.Request, target: Target, store: MemoryStore) -> web
     patch_type, body = await read_patch(request)
     options = write_options(request, subresource=target.subresource)
     if patch_type == "apply" and not request.query.get("fieldManager"):
-        raise BadRequest(
-            "PatchOptions.meta.k8s.io is invalid: fieldManager: Required value: is required for apply patch"
-        )
+        causes = Causes()
+        causes.required("fieldManager", "is required for apply patch")
+        causes.raise_for(options_kind("PatchOptions"), "")
     written = store.patch(target.resource, target.key, body, patch_type=patch_type, options=options)
     return _written(format_of(request, target, store), written, status=201 if written.created else 200)
 
@@ -93,7 +94,7 @@ async def _bind(request: web.Request, target: Target, store: MemoryStore) -> web
     node = (body.get("target") or {}).get("name", "")
     uid = (body.get("metadata") or {}).get("uid", "")
     bind(store, target.key, node, uid=uid, dry_run=write_options(request).dry_run)
-    return answer(success(target.resource, target.name), status=201)
+    return answer(done(201), status=201)
 
 
 async def _evict(request: web.Request, target: Target, store: MemoryStore) -> web.Response:
@@ -110,7 +111,7 @@ async def _evict(request: web.Request, target: Target, store: MemoryStore) -> we
         dry_run=written.dry_run or "All" in (wanted.get("dryRun") or ()),
     )
     evict(store, ObjectKey(target.namespace, target.name), options)
-    return answer(success(target.resource, target.name), status=201)
+    return answer(done(201), status=201)
 
 
 async def _get(request: web.Request, target: Target, store: MemoryStore) -> web.Response:
@@ -144,8 +145,10 @@ async def subresource(request: web.Request, target: Target, store: MemoryStore) 
     """Answer a request for a part of an object."""
     if target.subresource in _NEEDS_CONTAINERS and target.resource.key == ("", "pods"):
         return await _no_containers(request, target, store)
+    if target.subresource not in target.resource.subresources:
+        raise NotFound("the server could not find the requested resource")
     handler = _SUBRESOURCES.get((request.method, target.subresource))
-    if handler is None or target.subresource not in target.resource.subresources:
+    if handler is None:
         raise MethodNotAllowed(
             f"{request.method} is not supported on the {target.subresource!r} of {target.resource.plural}"
         )

@@ -90,5 +90,5 @@ def _one(name: str, types: dict[str, dict[str, Schema]], table: dict[str, TypeRo
     if name == "any":
         return ANYTHING
     if name in _SCALARS:
-        return Schema(_SCALARS[name])
+        return Schema(_SCALARS[name], type_name=name if name in ("int32", "int64") else "")
     return Schema("object", type_name=name.partition(".")[2], fields=types[name], is_atomic=table[name].is_atomic)

@@ -90,7 +90,7 @@ def _read_one(value: Any, schema: Schema, path: _Path, *, owner: Schema, dropped
         try:
             return read_scalar(value)
         except (TypeError, ValueError) as error:
-            raise _wrong(value, path, owner=owner, go_type=_GO_TYPES[schema.shape]) from error
+            raise _wrong(value, path, owner=owner, go_type=schema.type_name or _GO_TYPES[schema.shape]) from error
     match schema.shape:
         case "list":
             if not isinstance(value, list):

@@ -28,7 +28,7 @@ class Schema:
 
     shape: Shape
     type_name: str = ""
-    """Of Kubernetes' own objects: `PodSpec`."""
+    """Of Kubernetes' own objects: `PodSpec`; of their numbers: `int32` or `int64`."""
     fields: Mapping[str, Schema] | None = None
     """Of an object; None for everything else."""
     items: Schema | None = None

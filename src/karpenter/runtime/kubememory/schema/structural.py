@@ -90,7 +90,9 @@ def _fill(value: object, source: JsonSchema, *, skip: tuple[str, ...] = ()) -> N
         for name, inner in properties.items():
             if name in skip:
                 continue
-            if "default" in inner and (name not in value or (value[name] is None and not inner.get("nullable"))):
+            if name in value and value[name] is None and not inner.get("nullable"):
+                del value[name]  # as if it had been left out
+            if "default" in inner and name not in value:
                 value[name] = _fresh(inner["default"])
             if name in value:
                 _fill(value[name], inner)

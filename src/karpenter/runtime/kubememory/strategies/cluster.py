@@ -16,8 +16,18 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _HIGHEST_USER_PRIORITY: Final = 1_000_000_000
 _PERCENT: Final = re.compile(r"[0-9]+%")
+_PERCENT_RULE: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
+    "validation is '[0-9]+%')"
+)
 _SERVICE_NETWORK: Final = (10, 96)
 _FIRST_NODE_PORT, _NODE_PORTS = 30000, 2768
+
+
+def _default_node(node: RawObject) -> None:
+    status = node.get("status") or {}
+    if "allocatable" not in status and (capacity := status.get("capacity")):
+        status["allocatable"] = dict(capacity)
 
 
 def _check_node(node: RawObject, causes: Causes) -> None:
@@ -99,9 +109,7 @@ def _check_budget(budget: RawObject, causes: Causes) -> None:
 def _check_share(value: Json, path: str, causes: Causes) -> None:
     if isinstance(value, str):
         if not _PERCENT.fullmatch(value):
-            causes.invalid(
-                path, value, "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%')"
-            )
+            causes.invalid(path, value, _PERCENT_RULE)
         elif int(value[:-1]) > 100:
             causes.invalid(path, value, "must not be greater than 100%")
     elif isinstance(value, int) and value < 0:
@@ -144,9 +152,12 @@ def _check_storage_class(storage_class: RawObject, causes: Causes) -> None:
 
 
 def _check_storage_class_update(old: RawObject, new: RawObject, causes: Causes) -> None:
-    for field in ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"):
+    for field in ("provisioner", "parameters"):
         if old.get(field) != new.get(field):
             causes.forbidden(field, f"updates to {field} are forbidden.")
+    for field in ("reclaimPolicy", "volumeBindingMode"):
+        if old.get(field) != new.get(field):
+            causes.invalid(field, new.get(field), "field is immutable")
 
 
 def _default_priority(priority: RawObject) -> None:
@@ -179,7 +190,7 @@ def _check_event(event: RawObject, causes: Causes) -> None:
         causes.invalid("involvedObject.namespace", about, "does not match event.namespace")
 
 
-NODE: Final = Strategy(check=_check_node, check_update=_check_node_update, brings_status=True)
+NODE: Final = Strategy(default=_default_node, check=_check_node, check_update=_check_node_update, brings_status=True)
 NAMESPACE: Final = Strategy(
     default=_default_namespace, begin=lambda namespace: namespace.update(status={"phase": "Active"})
 )

@@ -42,9 +42,6 @@ def check_pod_spec(
             names.append(container.get("name", ""))
     if spec.get("restartPolicy") not in restart_policies:
         causes.unsupported(f"{path}.restartPolicy", spec.get("restartPolicy"), restart_policies)
-    grace_s = spec.get("terminationGracePeriodSeconds", 0)
-    if grace_s < 0:
-        causes.invalid(f"{path}.terminationGracePeriodSeconds", grace_s, "must be greater than or equal to 0")
     for key, value in (spec.get("nodeSelector") or {}).items():
         check_label(f"{path}.nodeSelector", key, value, causes=causes)
     for index, toleration in enumerate(spec.get("tolerations") or ()):
@@ -120,7 +117,7 @@ def _check_toleration(toleration: Json, path: str, causes: Causes) -> None:
     if operator not in ("Equal", "Exists", ""):
         causes.unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
     if operator == "Exists" and toleration.get("value"):
-        causes.invalid(f"{path}.operator", operator, "value must be empty when `operator` is 'Exists'")
+        causes.invalid(f"{path}.operator", toleration["value"], "value must be empty when `operator` is 'Exists'")
     effect = toleration.get("effect", "")
     if effect and effect not in _EFFECTS:
         causes.unsupported(f"{path}.effect", effect, _EFFECTS)
@@ -179,7 +176,7 @@ def _check_node_term(term: Json, path: str, causes: Causes) -> None:
         check_qualified_name(f"{place}.key", expression.get("key", ""), causes)
         values = expression.get("values") or ()
         if operator not in _NODE_OPERATORS:
-            causes.unsupported(f"{place}.operator", operator, _NODE_OPERATORS)
+            causes.invalid(f"{place}.operator", operator, "not a valid selector operator")
         elif operator in ("In", "NotIn") and not values:
             causes.required(f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'")
         elif operator in ("Exists", "DoesNotExist") and values:

@@ -24,7 +24,8 @@ _ONLY_THESE: Final = (
 def default_pod_spec(spec: dict[str, Any]) -> None:
     """Fill in a pod's spec, in a Pod or in a workload's template."""
     spec.setdefault("restartPolicy", "Always")
-    spec.setdefault("terminationGracePeriodSeconds", 30)
+    if spec.setdefault("terminationGracePeriodSeconds", 30) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("schedulerName", "default-scheduler")
     spec.setdefault("securityContext", {})

@@ -22,6 +22,7 @@ _STATEFUL_FREE: Final = (
     "ordinals",
     "template",
     "updateStrategy",
+    "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
@@ -54,11 +55,11 @@ def _default_replica_set(replica_set: RawObject) -> None:
     spec = replica_set.setdefault("spec", {})
     spec.setdefault("replicas", 1)
     _default_template(spec)
-    _labels_of_template(replica_set)
 
 
 def _default_replication_controller(controller: RawObject) -> None:
     _default_replica_set(controller)
+    _labels_of_template(controller)
     spec = controller["spec"]
     if not spec.get("selector"):
         spec["selector"] = dict(spec["template"]["metadata"].get("labels") or {})
@@ -97,13 +98,6 @@ def _default_daemon_set(daemon_set: RawObject) -> None:
 
 def _default_job(job: RawObject) -> None:
     spec = job.setdefault("spec", {})
-    default_job_spec(spec)
-    if not spec.get("manualSelector"):
-        _own_selector(job)
-
-
-def default_job_spec(spec: dict[str, Any]) -> None:
-    """Fill in a job's spec, in a Job or in a CronJob's template."""
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = spec["parallelism"] = 1
     spec.setdefault("parallelism", 1)
@@ -112,6 +106,9 @@ def default_job_spec(spec: dict[str, Any]) -> None:
     spec.setdefault("suspend", False)
     spec.setdefault("podReplacementPolicy", "TerminatingOrFailed")
     _default_template(spec)
+    if not spec.setdefault("manualSelector", False):
+        _own_selector(job)
+    _labels_of_template(job)
 
 
 def _own_selector(job: RawObject) -> None:
@@ -129,7 +126,7 @@ def _default_cron_job(cron_job: RawObject) -> None:
     spec.setdefault("suspend", False)
     spec.setdefault("successfulJobsHistoryLimit", 3)
     spec.setdefault("failedJobsHistoryLimit", 1)
-    default_job_spec(spec.setdefault("jobTemplate", {}).setdefault("spec", {}))
+    _default_template(spec.setdefault("jobTemplate", {}).setdefault("spec", {}))
 
 
 def _check_workload(workload: RawObject, causes: Causes) -> None:
@@ -143,12 +140,13 @@ def _check_workload(workload: RawObject, causes: Causes) -> None:
 
 def _check_selector(workload: RawObject, causes: Causes) -> None:
     spec = workload["spec"]
-    selector, labels = spec.get("selector"), spec["template"]["metadata"].get("labels") or {}
+    selector, labels = spec.get("selector"), spec["template"]["metadata"].get("labels")
     if selector is None:
         causes.required("spec.selector")
+        causes.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
         causes.invalid("spec.selector", selector, f"empty selector is invalid for {workload['kind'].lower()}")
-    elif not msgspec.convert(selector, LabelSelector).matches(labels):
+    elif not msgspec.convert(selector, LabelSelector).matches(labels or {}):
         causes.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
 
@@ -167,14 +165,22 @@ def _check_job_spec(spec: Json, path: str, causes: Causes) -> None:
         if (spec.get(name) or 0) < 0:
             causes.invalid(f"{path}.{name}", spec[name], "must be greater than or equal to 0")
     template = spec["template"]["spec"]
-    # A Job's pods have an end: the default of all other pods does not fit, and the manifest has to say which it wants.
-    check_pod_spec(template, f"{path}.template.spec", causes=causes, restart_policies=("OnFailure", "Never"))
+    policies: tuple[str, ...] = ("OnFailure", "Never")
+    if template.get("restartPolicy") == "Always":
+        # A Job's pods have an end: the default of all other pods does not fit, and the manifest has to say what does.
+        causes.required(f"{path}.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+        policies = ("Always", *policies)
+    check_pod_spec(template, f"{path}.template.spec", causes=causes, restart_policies=policies)
 
 
 def _check_cron_job(cron_job: RawObject, causes: Causes) -> None:
     if not cron_job["spec"].get("schedule"):
         causes.required("spec.schedule")
     _check_job_spec(cron_job["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec", causes)
+
+
+def _zero(*counts: str) -> Callable[[RawObject], None]:
+    return lambda workload: workload.update(status=dict.fromkeys(counts, 0))
 
 
 def _keeps(*fields: str) -> Callable[[RawObject, RawObject, Causes], None]:
@@ -188,8 +194,7 @@ def _keeps(*fields: str) -> Callable[[RawObject, RawObject, Causes], None]:
 
 def _check_stateful_set_update(old: RawObject, new: RawObject, causes: Causes) -> None:
     before, after = (
-        {name: value for name, value in one["spec"].items() if name not in (*_STATEFUL_FREE, "revisionHistoryLimit")}
-        for one in (old, new)
+        {name: value for name, value in one["spec"].items() if name not in _STATEFUL_FREE} for one in (old, new)
     )
     if before != after:
         names = ", ".join(f"'{name}'" for name in _STATEFUL_FREE[:-1])
@@ -207,11 +212,21 @@ def _check_job_update(old: RawObject, new: RawObject, causes: Causes) -> None:
 
 
 DEPLOYMENT: Final = Strategy(default=_default_deployment, check=_check_workload, check_update=_keeps("selector"))
-REPLICA_SET: Final = Strategy(default=_default_replica_set, check=_check_workload, check_update=_keeps("selector"))
-STATEFUL_SET: Final = Strategy(
-    default=_default_stateful_set, check=_check_workload, check_update=_check_stateful_set_update
+REPLICA_SET: Final = Strategy(
+    default=_default_replica_set, begin=_zero("replicas"), check=_check_workload, check_update=_keeps("selector")
 )
-DAEMON_SET: Final = Strategy(default=_default_daemon_set, check=_check_workload, check_update=_keeps("selector"))
+STATEFUL_SET: Final = Strategy(
+    default=_default_stateful_set,
+    begin=_zero("replicas", "availableReplicas"),
+    check=_check_workload,
+    check_update=_check_stateful_set_update,
+)
+DAEMON_SET: Final = Strategy(
+    default=_default_daemon_set,
+    begin=_zero("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
+    check=_check_workload,
+    check_update=_keeps("selector"),
+)
 REPLICATION_CONTROLLER: Final = Strategy(default=_default_replication_controller, check=_check_replication_controller)
 JOB: Final = Strategy(
     default=_default_job,

@@ -148,7 +148,7 @@ def _revision(revision: RawObject, now: UnixSeconds) -> Sequence[Cell]:
 
 
 _REPLICAS: Final = "Name|#Desired|#Current|#Ready|Age"
-DEPLOYMENT: Final = Printer(columns("Name|Ready|#Up-to-date|#Available|Age", _WIDE), _deployment)
+DEPLOYMENT: Final = Printer(columns("Name|Ready|Up-to-date|Available|Age", _WIDE), _deployment)
 REPLICA_SET: Final = Printer(columns(_REPLICAS, _WIDE), _replica_set)
 DAEMON_SET: Final = Printer(
     columns("Name|#Desired|#Current|#Ready|#Up-to-date|#Available|Node Selector|Age", _WIDE), _daemon_set
