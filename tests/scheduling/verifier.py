@@ -210,6 +210,7 @@ def _claim(snapshot: Snapshot, plan: ClaimPlan, options: Options) -> Iterator[st
         yield f"{plan.name}: for pods that are not worth a machine"
     if options.policy.rails and len(plan.pods) > options.policy.max_pods_per_node:
         yield f"{plan.name}: {len(plan.pods)} pods"
+    yield from _min_values(plan, view, possible, strict=options.policy.min_values == "Strict")
     needs = _sum(map(pod_requests, plan.pods))
     checked: set[str] = set()
     for kind, offering in possible:
@@ -229,6 +230,30 @@ def _claim(snapshot: Snapshot, plan: ClaimPlan, options: Options) -> Iterator[st
         for pod in _different(plan.pods):
             for why in _unwelcome(pod, given, view.pool.template.taints, opened):
                 yield f"{pod.metadata.key} on {where}: {why}"
+
+
+def _min_values(
+    plan: ClaimPlan, view: PoolView, possible: Sequence[tuple[InstanceType, Offering]], *, strict: bool
+) -> Iterator[str]:
+    """Yield labels of which the claim's types offer fewer values than the pool's minValues ask for."""
+    fewer = False
+    for key, requirement in view.pool.node_requirements().items():
+        if requirement.min_values is None:
+            continue
+        if key in {labels.ZONE, labels.CAPACITY_TYPE}:
+            values = {o.zone if key == labels.ZONE else o.capacity_type for _, o in possible}
+        else:
+            values = {
+                value for kind, _ in possible for value in kind.requirements[key].values if requirement.allows(value)
+            }
+        if len(values) < requirement.min_values:
+            fewer = True
+            if strict:
+                yield f"{plan.name}: {len(values)} values of {key}, wanted {requirement.min_values}"
+        if plan.requirements[key].min_values != min(requirement.min_values, max(1, len(values))):
+            yield f"{plan.name}: asks for {plan.requirements[key].min_values} values of {key}, has {len(values)}"
+    if plan.min_values_relaxed != fewer:
+        yield f"{plan.name}: says that minValues were relaxed: {plan.min_values_relaxed}"
 
 
 def _different(pods: Iterable[Pod]) -> list[Pod]:

@@ -48,6 +48,8 @@ class Bins:
         self._room = room
         self._column = np.full(self.size, -1, dtype=np.int64)
         self._places = np.zeros((self.size, *columns.price.shape[1:]), dtype=np.bool_)
+        self._codes: dict[int, bytes] = {}
+        """What the pods of a machine leave of columns that minValues bind."""
 
     @property
     def room(self) -> Floats:
@@ -102,6 +104,10 @@ class Bins:
         if known < len(column):
             open_places = self.places[rows][known:] & self.columns.row(rule)[column[known:]]
             admits[known:] = open_places.any(axis=(1, 2))
+        if self.columns.peers:
+            mine = self.columns.code(rule)
+            for at in np.flatnonzero(admits).tolist():
+                admits[at] = self._codes.get(first + at, mine) == mine
         return admits
 
     def fill(self, item: Item, rows: slice, scale: Floats) -> int:
@@ -137,6 +143,8 @@ class Bins:
             self._room[row] -= self._volumes.put(row, item, count)
         if self._column[row] >= 0:
             self._places[row] &= self.columns.row(item.rule)[self._column[row]]
+            if int(self._column[row]) in self.columns.peers:
+                self._codes[row] = self.columns.code(item.rule)
         for constraint in self._constraints:
             constraint.put(row, item, count)
         self.shares[row].append(Share(item, count))
@@ -188,6 +196,8 @@ class Bins:
         self._column[row] = column
         self._room[row] = self.columns.room[column] - load
         self._places[row] = places
+        if column in self.columns.peers:
+            self._codes[row] = self.columns.code(self.shares[row][0].item.rule)
 
     def _grow(self, more: int) -> None:
         self._room = np.concatenate((self._room, np.zeros((more, self._room.shape[1]))))

@@ -5,8 +5,8 @@ Source: spec v1alpha5 SCH-24 (requirements, room, offering), SCH-3 and spec v1 S
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from karpenter.model.requirements import Requirements
 from karpenter.model.resources import PODS, add
 from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.daemons import DaemonLoad
+from karpenter.scheduling.flexibility import Spectrum, flexible, peers_of, spectra_of, within
 from karpenter.scheduling.lanes import Lane, type_mask
 from karpenter.scheduling.rules import NodeRule
 
@@ -32,16 +33,23 @@ class Columns:
     """Position of each column's lane (N)."""
     kind: Ints
     """Position of each column's type in its lane's table (N)."""
-    room: Floats
+    size: Floats
     """What pods can use, daemons taken off (N×R); a column where daemons alone do not fit is left out."""
+    room: Floats
+    """What may be planned on (N×R): less than `size` where minValues ask for types to be exchangeable."""
     loads: tuple[DaemonLoad, ...]
     """What daemons take, lane by lane."""
     price: Floats
     """USD per hour of what can be had now within the lane's zones and capacity types (N×Z×K); else infinite."""
     well_known: frozenset[str]
+    spectra: Mapping[int, tuple[Spectrum, ...]] = field(default_factory=dict)
+    """What minValues ask of the columns of a lane, by these; lanes that they do not bind are left out."""
+    peers: Mapping[int, Ints] = field(default_factory=dict)
+    """For each column that minValues bind, those with which it has to be exchangeable, itself included."""
     _rows: dict[NodeRule, Bools] = field(default_factory=dict)
     _open: dict[NodeRule, Bools] = field(default_factory=dict)
     _holding: dict[bytes, Bools] = field(default_factory=dict)
+    _codes: dict[NodeRule, bytes] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lane)
@@ -96,7 +104,24 @@ class Columns:
                 if lane.requirements.compatible(term, well_known=self.well_known):
                     types = type_mask(lane, term)[self.kind[mine]]
                     allowed[mine] |= types[:, None, None] & self.places(term)
-        return allowed & np.isfinite(self.price)
+        allowed &= np.isfinite(self.price)
+        for at in self.spectra if self.peers else ():
+            mine = np.flatnonzero(self.lane == at)
+            asked = self.asked(at, allowed[mine])
+            enough = flexible(asked, self.room[mine], size=self.size[mine], places=allowed[mine])
+            allowed[mine] &= enough[:, None, None]
+        return allowed
+
+    def asked(self, lane: int, places: Bools) -> tuple[Spectrum, ...]:
+        """Return what minValues ask of a lane's columns that can be had in these places only (columns of it×Z×K)."""
+        return within(self.spectra.get(lane, ()), places, zones=self.zones, capacity_types=self.capacity_types)
+
+    def code(self, rule: NodeRule) -> bytes:
+        """Return what a rule leaves of the columns that minValues bind: only pods with equal codes may share these."""
+        found = self._codes.get(rule)
+        if found is None:
+            found = self._codes[rule] = self.row(rule)[list(self.peers)].tobytes()
+        return found
 
     def places(self, term: Requirements) -> Bools:
         """Return the zones and capacity types that a set of requirements allows (Z×K)."""
@@ -113,6 +138,7 @@ def columns_of(
     *,
     well_known: frozenset[str],
     most_pods: int | None,
+    keeps_min_values: bool = True,
 ) -> Columns:
     """Return the table for these lanes; `daemons` holds each lane's overhead, `most_pods` caps pods per node."""
     zones = tuple(sorted({zone for lane in lanes for zone in lane.table.zones}))
@@ -122,19 +148,40 @@ def columns_of(
         for lane, load in zip(lanes, daemons, strict=True)
     ]
     empty = np.zeros(0, np.int64), np.zeros((0, len(resources))), np.zeros((0, len(zones), len(kinds)))
-    kept, rooms, prices = zip(*(blocks or [empty]), strict=True)
-    return Columns(
+    kept, sizes, prices = zip(*(blocks or [empty]), strict=True)
+    columns = Columns(
         lanes=tuple(lanes),
         resources=tuple(resources),
         zones=zones,
         capacity_types=kinds,
         lane=np.repeat(np.arange(len(kept)), [len(part) for part in kept]),
         kind=np.concatenate(kept),
-        room=np.concatenate(rooms),
+        size=np.concatenate(sizes),
+        room=np.concatenate(sizes),
         loads=tuple(daemons),
         price=np.concatenate(prices),
         well_known=well_known,
     )
+    return _with_min_values(columns, are_kept=keeps_min_values)
+
+
+def _with_min_values(columns: Columns, *, are_kept: bool) -> Columns:
+    """Return the table with what minValues ask for and, if they are kept at any price, what they take of the room."""
+    room = columns.room.copy()
+    peers: dict[int, Ints] = {}
+    spectra: dict[int, tuple[Spectrum, ...]] = {}
+    for at, lane in enumerate(columns.lanes):
+        mine = np.flatnonzero(columns.lane == at)
+        asked = spectra_of(lane.requirements, [lane.table.types[kind] for kind in columns.kind[mine]])
+        if asked:
+            spectra[at] = asked
+        if asked and are_kept:
+            places = np.isfinite(columns.price[mine])
+            here = within(asked, places, zones=columns.zones, capacity_types=columns.capacity_types)
+            for column, found in zip(mine.tolist(), peers_of(here, columns.size[mine], places), strict=True):
+                peers[column] = mine[found]
+                room[column] = columns.size[mine[found]].min(axis=0) if len(found) else -1.0
+    return replace(columns, room=room, peers=peers, spectra=spectra) if spectra else columns
 
 
 def _block(
@@ -146,7 +193,7 @@ def _block(
     kinds: Sequence[str],
     most_pods: int | None,
 ) -> tuple[Ints, Floats, Floats]:
-    """Return one lane's columns: type positions, room and prices on the common axes."""
+    """Return one lane's columns: type positions, sizes and prices on the common axes."""
     table = lane.table
     room = np.stack([table.allocatable(resource) for resource in resources], axis=1)
     if most_pods is not None and PODS in resources:

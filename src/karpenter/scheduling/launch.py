@@ -57,6 +57,20 @@ class Launcher:
                 return
 
     def _pack(self, items: Sequence[Item], columns: Ints) -> None:
+        for group in self._apart(items, columns):
+            self._pack_together(group, columns)
+
+    def _apart(self, items: Sequence[Item], columns: Ints) -> list[list[Item]]:
+        """Return the items in groups that may share machines: minValues bind pods of different rules apart."""
+        known = self.bins.columns
+        if not any(column in known.peers for column in columns.tolist()):
+            return [list(items)]
+        groups: dict[bytes, list[Item]] = {}
+        for item in items:
+            groups.setdefault(known.code(item.rule), []).append(item)
+        return list(groups.values())
+
+    def _pack_together(self, items: Sequence[Item], columns: Ints) -> None:
         shapes = self._shapes(items, columns)
         if not shapes:
             return

@@ -23,7 +23,9 @@ class Budget:
     names: tuple[tuple[PoolKey, str], ...]
     """Pool and resource of each amount (Q)."""
     charge: Floats
-    """What one machine of each column takes of each amount (N×Q)."""
+    """What one machine of each column takes of each amount at most, if minValues keep others open (N×Q)."""
+    size: Floats
+    """What one of just this column takes of each amount (N×Q)."""
     left: Floats
     """What is left of each amount (Q); never below zero through our own doing."""
     _affords: Bools | None = None
@@ -55,10 +57,13 @@ def budget_of(columns: Columns) -> Budget:
     views: dict[PoolKey, PoolView] = {lane.view.pool.key: lane.view for lane in columns.lanes}
     names = tuple((key, resource) for key, view in views.items() for resource in sorted(view.pool.limits))
     left = [views[key].pool.limits[resource] - views[key].usage.get(resource, 0) for key, resource in names]
-    charge = np.zeros((len(columns), len(names)))
+    size = np.zeros((len(columns), len(names)))
     for at, lane in enumerate(columns.lanes):
         mine = np.flatnonzero(columns.lane == at)
         for q, (key, resource) in enumerate(names):
             if key == lane.view.pool.key:
-                charge[mine, q] = 1 if resource == NODES else lane.table.capacity(resource)[columns.kind[mine]]
-    return Budget(names, charge, np.array(left, dtype=np.float64))
+                size[mine, q] = 1 if resource == NODES else lane.table.capacity(resource)[columns.kind[mine]]
+    charge = size.copy()
+    for column, peers in columns.peers.items():
+        charge[column] = size[peers].max(axis=0, initial=0.0)
+    return Budget(names, charge, size, np.array(left, dtype=np.float64))

@@ -17,6 +17,7 @@ from karpenter.model.units import PoolKey
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.catalog import Bools, Floats
 from karpenter.scheduling.columns import Columns
+from karpenter.scheduling.flexibility import lowered, shortened, suffices
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.lanes import type_mask
 from karpenter.scheduling.limits import Budget
@@ -37,6 +38,8 @@ class Choice:
     places: Bools
     """Zones and capacity types with the cheapest price (Z×K)."""
     requirements: Requirements
+    is_flexible: bool
+    """Whether the types bring all the values that minValues ask for; otherwise the requirements ask for fewer."""
 
 
 class Machines:
@@ -50,7 +53,7 @@ class Machines:
         """Position of the weight of each column's pool, the heaviest first (N)."""
         self._joint: dict[frozenset[NodeRule], tuple[Bools, Floats]] = {}
         self._resized: dict[tuple[bytes, frozenset[NodeRule], int], int] = {}
-        self._chosen: dict[tuple[bytes, frozenset[NodeRule], int], Choice] = {}
+        self._chosen: dict[tuple[bytes, frozenset[NodeRule], int, bytes], Choice] = {}
 
     def resize(self, bins: Bins) -> None:
         """Give every opened machine the cheapest type that holds its load, within its pool's weight and the limits."""
@@ -89,6 +92,8 @@ class Machines:
             joint = np.isfinite(self._columns.price)
             for rule in rules:
                 joint = joint & self._columns.row(rule)
+            if self._columns.peers and len({self._columns.code(rule) for rule in rules}) > 1:
+                joint[list(self._columns.peers)] = False
             found = self._joint[rules] = joint, np.where(joint, self._columns.price, np.inf).min(axis=(1, 2))
         return found
 
@@ -101,10 +106,10 @@ class Machines:
     def choose(self, bins: Bins, row: int) -> Choice:
         """Return the machines that would do for an opened bin: of its pool, and of its limits' share."""
         load, rules, now = bins.load(row), bins.rules(row), int(bins.column[row])
-        key = load.tobytes(), rules, now
+        spare = self._budget.spare(now, bins.size - len(bins.nodes))
+        key = load.tobytes(), rules, now, spare.tobytes()
         found = self._chosen.get(key)
         if found is None:
-            spare = self._budget.spare(now, bins.size - len(bins.nodes))
             found = self._chosen[key] = self._choose(load, rules, now, spare=spare)
         return found
 
@@ -117,12 +122,14 @@ class Machines:
         mine = np.flatnonzero(columns.lane == columns.lane[now])
         open_places = columns.places(wanted)
         price = np.where(open_places, columns.price[mine], np.inf)
-        fits = np.isfinite(price).any(axis=(1, 2)) & (columns.room[mine] >= load).all(axis=1)
-        fits &= (self._budget.charge[mine] <= np.maximum(spare, self._budget.charge[now])).all(axis=1)
+        fits = np.isfinite(price).any(axis=(1, 2)) & (columns.size[mine] >= load).all(axis=1)
+        fits &= (self._budget.size[mine] <= np.maximum(spare, self._budget.charge[now])).all(axis=1)
         for term in terms:
             fits &= type_mask(lane, term)[columns.kind[mine]]
         listed = np.flatnonzero(fits)
-        order = listed[np.argsort(price[listed].min(axis=(1, 2)), kind="stable")][: self._most_types]
+        asked = columns.asked(int(columns.lane[now]), np.isfinite(price))
+        order = listed[np.argsort(price[listed].min(axis=(1, 2)), kind="stable")]
+        order = shortened(asked, order, self._most_types)
         names = columns.names(mine[order])
         offered = price[order]
         least = offered[0].min()
@@ -132,7 +139,8 @@ class Machines:
             price=float(least),
             worst_price=float(offered[np.isfinite(offered)].max()),
             places=offered[0] == least,
-            requirements=wanted.intersect(_narrowed(columns, names, offered)),
+            requirements=lowered(wanted, asked, order).intersect(_narrowed(columns, names, offered)),
+            is_flexible=suffices(asked, order),
         )
 
     def _place(self, joint: Bools, column: int) -> tuple[int, int]:

@@ -58,6 +58,7 @@ def claim_plans(
                 price=choice.price,
                 requests=_requests(bins, classes, row, column=choice.column),
                 worst_price=choice.worst_price,
+                min_values_relaxed=not choice.is_flexible,
             )
         )
     return tuple(plans)

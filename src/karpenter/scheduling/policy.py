@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 PreferencePolicy = Literal["Respect", "Ignore"]
+MinValuesPolicy = Literal["Strict", "BestEffort"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class Policy:
     """Cap beside what the instance type and the kubelet allow."""
     rails: bool = True
     """False is pure price: no cap of `max_pods_per_node`, and none of the rails of later steps."""
+    min_values: MinValuesPolicy = "Strict"
+    """Whether machines that cannot keep a pool's minValues are not launched, or launched with fewer (S-45)."""
     expendable_priority: int | None = None
     """Pods below it use room that is there, but no machine is launched for them; None means that all are worth one."""
 

@@ -17,6 +17,7 @@ from karpenter.scheduling.amounts import shown
 from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Bools, table_of
 from karpenter.scheduling.classes import PodClass, Profile
 from karpenter.scheduling.daemons import Daemon, load_of
+from karpenter.scheduling.flexibility import spectra_of, within
 from karpenter.scheduling.items import Wait
 from karpenter.scheduling.lanes import Lane, type_mask
 from karpenter.scheduling.limits import Budget
@@ -157,7 +158,26 @@ class Judge:
         if not holding.any():
             yield self._too_small(lane, cls, matching, term=term)
         elif not after:
-            yield self._nothing_there(lane, holding, term) or self._limit(lane, holding, term)
+            nothing = self._nothing_there(lane, holding, term)
+            yield nothing or self._too_few_values(lane, holding, term) or self._limit(lane, holding, term)
+
+    def _too_few_values(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss | None:
+        """Return which of the pool's minValues the types that would do cannot keep (S-47); None when they can."""
+        if self.policy.min_values != "Strict":
+            return None
+        types = np.flatnonzero(holding)
+        table = lane.table
+        places = _places(lane, term) & np.isfinite(table.prices)
+        asked = spectra_of(lane.requirements, table.types)
+        for spectrum in within(asked, places, zones=table.zones, capacity_types=table.capacity_types):
+            found = sorted(frozenset[str]().union(*(spectrum.values[at] for at in types.tolist())))
+            if len(found) < spectrum.least:
+                message = (
+                    f"the pool wants {spectrum.least} values of {spectrum.key} to choose from (minValues); the types "
+                    f"that would do have {len(found)}: {', '.join(found)}"
+                )
+                return _Miss(4, "pool", "MinValuesUnmet", message)
+        return None
 
     def _no_type(self, lane: Lane, own: Bools, term: Requirements) -> _Miss:
         alone = [
@@ -200,10 +220,8 @@ class Judge:
 
     def _nothing_there(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss | None:
         wanted = lane.requirements.intersect(term)
-        zones, kinds = wanted.allowed(labels.ZONE), wanted.allowed(labels.CAPACITY_TYPE)
         table = lane.table
-        allowed = np.array([[zones.allows(z) and kinds.allows(k) for k in table.capacity_types] for z in table.zones])
-        there = holding[:, None, None] & allowed
+        there = holding[:, None, None] & _places(lane, term)
         if np.isfinite(table.prices[there]).any():
             return None
         where = ", ".join(str(wanted[key]) for key in sorted(PLACE_KEYS) if key in wanted) or "any zone"
@@ -230,6 +248,14 @@ class Judge:
                 )
                 return _Miss(6, "pool", "LimitExceeded", message)
         return _Miss(6, "pool", "LimitsExceeded", "no type that would do fits under all limits of the pool together")
+
+
+def _places(lane: Lane, term: Requirements) -> Bools:
+    """Return the zones and capacity types of the lane's table that the lane and a term allow (Z×K)."""
+    wanted = lane.requirements.intersect(term)
+    zones, kinds = wanted.allowed(labels.ZONE), wanted.allowed(labels.CAPACITY_TYPE)
+    table = lane.table
+    return np.array([[zones.allows(z) and kinds.allows(k) for k in table.capacity_types] for z in table.zones])
 
 
 def _shortage(lane: Lane, resource: str, amount: int, *, nearest: int, room: int) -> str:

@@ -37,6 +37,8 @@ class ClaimPlan:
     """Pods and daemons together."""
     worst_price: float = 0.0
     """USD per hour of the dearest admissible offering."""
+    min_values_relaxed: bool = False
+    """Whether the requirements ask for fewer different values than the pool's minValues do (S-45)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ class _Setting:
             [load_of(lane, self._daemons, well_known=self._well_known) for lane in lanes],
             well_known=self._well_known,
             most_pods=policy.max_pods_per_node if policy.rails else None,
+            keeps_min_values=policy.min_values == "Strict",
         )
 
     def work(self, reporter: Reporter | None) -> Work:

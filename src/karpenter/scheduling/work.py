@@ -54,6 +54,7 @@ class Work:
             for wait in order:
                 if wait.left and not stop():
                     self._place_singly(wait, scale)
+            self._evict()
             self.machines.resize(self.bins)
             if not [wait for wait in order if wait.left and self._relax(wait)]:
                 return True
@@ -125,8 +126,16 @@ class Work:
                 self.bins.fill(item, self.bins.new, scale)
             self.launcher.launch(group, self._columns(last), scale)
             self.machines.resize(self.bins)
+            self._dissolve()
             for item in group:
                 item.floor = last + 1
+
+    def _dissolve(self) -> None:
+        """Give machines up that limits leave too few types for to keep the minValues of their pool (S-46)."""
+        for row in self.bins.opened() if self.bins.columns.peers else ():
+            if not self.machines.choose(self.bins, row).is_flexible:
+                for share in list(self.bins.shares[row]):
+                    self._take_out(row, share, share.count)
 
     def _columns(self, tier: int) -> Ints:
         return np.flatnonzero((self.machines.tier == tier) & self.launcher.budget.affords())
