@@ -7,8 +7,8 @@ difference between the two plans would cost a machine.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 from karpenter.model.core import Pod
 from karpenter.model.units import ObjectKey, UnixSeconds
@@ -26,6 +26,8 @@ class Plan:
     """When it was planned."""
     until: UnixSeconds
     """How long the place is kept; one that is not ready for pods yet is kept for as long after it is (S-62)."""
+    owner: str | None = None
+    """Uid of what controls the pod; its pods can stand for each other."""
 
 
 class Plans:
@@ -37,8 +39,10 @@ class Plans:
 
     def set(self, pod: Pod, plan: Plan) -> None:
         """Plan a pod, or plan it anew."""
-        key = pod.metadata.key
-        self.drop(key)
+        self.drop(pod.metadata.key)
+        self._put(pod.metadata.key, plan)
+
+    def _put(self, key: ObjectKey, plan: Plan) -> None:
         self._by_pod[key] = plan
         self._by_place[plan.place].add(key)
 
@@ -52,6 +56,25 @@ class Plans:
         if not held:
             del self._by_place[plan.place]
         return plan.place
+
+    def settle(self, pod: Pod, places: Collection[str]) -> tuple[str, ...]:
+        """Forget the plan of a pod that was bound to a node with these names; return the places that this touches.
+
+        Equal pods are bound in any order: when it took the room of another pod of its owner, that one gets its own.
+        """
+        plan = self.of(pod)
+        held = self.drop(pod.metadata.key)
+        if plan is None or held is None or held in places:
+            return () if held is None else (held,)
+        owner = pod.metadata.controller()
+        for place in sorted(places):
+            for key in self.on(place):
+                other = self._by_pod[key]
+                if owner is not None and other.owner == owner.uid:
+                    self.drop(key)
+                    self._put(key, replace(other, place=held, at=plan.at, until=plan.until))
+                    return held, place
+        return (held,)
 
     def of(self, pod: Pod) -> Plan | None:
         """Return the plan of this very pod; None when it has none."""
