@@ -9,13 +9,16 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from karpenter.model.units import ObjectKey
+from karpenter.runtime import logs
 from karpenter.runtime.kube import BadRequest, Listing, PatchType, Propagation, Resource, WatchEvent
 from karpenter.runtime.kubememory.deletion import DeleteOptions
 from karpenter.runtime.kubememory.pods import bind, evict
 from karpenter.runtime.kubememory.records import Record
 from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.runtime.kubememory.selectors import select
-from karpenter.runtime.kubememory.store import MemoryStore, WriteOptions
+from karpenter.runtime.kubememory.store import MemoryStore, WriteOptions, Written
+
+log = logs.get("kube")
 
 T = TypeVar("T")
 
@@ -66,7 +69,7 @@ class MemoryKubeClient:
         """Store a new object and return it as stored. Raises AlreadyExists, Invalid."""
         await _yield()
         place = namespace or body.get("metadata", {}).get("namespace", "")
-        return self._decode(resource, self.store.create(self._find(resource), body, namespace=place).record)
+        return self._done(resource, self.store.create(self._find(resource), body, namespace=place))
 
     async def patch(
         self,
@@ -87,7 +90,7 @@ class MemoryKubeClient:
             patch_type=patch_type,
             options=WriteOptions(subresource=subresource, field_manager=self._field_manager),
         )
-        return self._decode(resource, written.record)
+        return self._done(resource, written)
 
     async def delete(
         self,
@@ -119,6 +122,11 @@ class MemoryKubeClient:
 
     def _find(self, resource: Resource[Any]) -> ApiResource:
         return self.store.registry.find(resource.group, resource.version, resource.plural)
+
+    def _done(self, resource: Resource[T], written: Written) -> T:
+        for warning in written.warnings:
+            log.warning("api warning", kind=resource.kind, name=written.record.key, warning=warning)
+        return self._decode(resource, written.record)
 
     def _decode(self, resource: Resource[T], record: Record) -> T:
         decoder = self._decoders.get(resource.type)
