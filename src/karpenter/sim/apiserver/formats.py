@@ -53,9 +53,7 @@ class Plain:
             "apiVersion": self._resource.api_version,
             "metadata": _list_meta(page),
         }
-        return (
-            msgspec.json.encode(head)[:-1] + b',"items":[' + b",".join(self.one(record) for record in records) + b"]}"
-        )
+        return _joined(head, "items", (self.one(record) for record in records))
 
     def bookmark(self, revision: int) -> bytes:
         """Return an object that tells a revision only."""
@@ -71,14 +69,8 @@ class Partial:
 
     def many(self, records: Iterable[Record], page: Page) -> bytes:
         """Return a list of metadata."""
-        return msgspec.json.encode(
-            {
-                "kind": "PartialObjectMetadataList",
-                "apiVersion": _META_V1,
-                "metadata": _list_meta(page),
-                "items": [_partial(record.decode()) for record in records],
-            }
-        )
+        head = {"kind": "PartialObjectMetadataList", "apiVersion": _META_V1, "metadata": _list_meta(page)}
+        return _joined(head, "items", (self.one(record) for record in records))
 
     def bookmark(self, revision: int) -> bytes:
         """Return metadata that tell a revision only."""
@@ -101,14 +93,13 @@ class Table:
     def many(self, records: Iterable[Record], page: Page) -> bytes:
         """Return a table. Within one watch, only the first has headings."""
         now = self._now()
-        table = {
+        head = {
             "kind": "Table",
             "apiVersion": _META_V1,
             "metadata": _list_meta(page),
             "columnDefinitions": self._headings,
-            "rows": [self._row(record.decode(), now) for record in records],
         }
-        return msgspec.json.encode(table)
+        return _joined(head, "rows", (msgspec.json.encode(self._row(record.decode(), now)) for record in records))
 
     def bookmark(self, revision: int) -> bytes:
         """Return a row that tells a revision only."""
@@ -150,6 +141,11 @@ def negotiate(accept: str, *, plain: Callable[[], Plain], table: Callable[[], Ta
             case found if found[1] in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return Partial()
     raise NotAcceptable("only the following media types are accepted: application/json")
+
+
+def _joined(head: dict[str, Any], field: str, parts: Iterable[bytes]) -> bytes:
+    """Return an object with a list of what is encoded already: one item at a time is in memory as a tree."""
+    return msgspec.json.encode(head)[:-1] + f',"{field}":['.encode() + b",".join(parts) + b"]}"
 
 
 def _list_meta(page: Page) -> dict[str, Any]:
