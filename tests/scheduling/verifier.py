@@ -12,7 +12,7 @@ from karpenter.model import labels
 from karpenter.model.core import NodeSelectorTerm, Pod
 from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.labels import canonical
-from karpenter.model.pods import pod_requests
+from karpenter.model.pods import is_terminating, pod_requests
 from karpenter.model.requirements import Requirement
 from karpenter.model.resources import NODES, parse_amount
 from karpenter.model.taints import Taint
@@ -171,7 +171,12 @@ def _node(snapshot: Snapshot, view: NodeView, places: dict[str, Place]) -> Itera
         yield from (
             f"{pod.metadata.key} on {view.name}: {why}" for why in _unwelcome(pod, place.labels, place.taints, {})
         )
-    used = _sum(map(pod_requests, (*place.bound, *place.placed)))
+    awaited = [pod for pod in place.placed if pod.status.nominated_node_name == view.name]
+    # The scheduler makes room for pods that it nominated; nobody else can count on what is only leaving.
+    bound = (
+        [pod for pod in place.bound if not is_terminating(pod)] if len(awaited) == len(place.placed) else place.bound
+    )
+    used = _sum(map(pod_requests, (*bound, *place.placed)))
     missing = _daemons_to_come(snapshot, view)
     for name in used.keys() | missing.keys():
         wanted = used.get(name, 0) + missing.get(name, 0)

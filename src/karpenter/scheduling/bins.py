@@ -168,6 +168,10 @@ class Bins:
         for constraint in self._constraints:
             constraint.closed(row)
 
+    def lend(self, amounts: Floats) -> None:
+        """Add to the room of the nodes (B×R) what only some pods may use; negative amounts take it back."""
+        self._room[self.known] += amounts
+
     def open(self, column: int, places: Bools) -> int:
         """Open a machine of a column that may go to these zones and capacity types (Z×K); return its row."""
         if self.size == len(self._room):

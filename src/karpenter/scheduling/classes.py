@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import msgspec
@@ -59,6 +60,8 @@ class Profile:
     """Of it, what is said about other pods."""
     volumes: Alternatives = NO_NEEDS.alternatives
     """Node requirements of its volumes, one of which must hold. They say where it can be, not which nodes count."""
+    nominated: str = ""
+    """Hostname of the node that the scheduler makes room on for it; empty without one."""
 
     @cached_property
     def key(self) -> tuple[object, ...]:
@@ -72,6 +75,7 @@ class Profile:
             self.labels,
             _encode((self.spread, self.affinity)),
             tuple(repr(place) for place in self.volumes),
+            self.nominated,
         )
 
 
@@ -111,20 +115,28 @@ class Grouping:
         return self.profiles[cls.profile]
 
 
-def group(pods: Iterable[Pod], stores: Stores | None = None, *, visible: frozenset[str] = frozenset()) -> Grouping:
+def group(
+    pods: Iterable[Pod],
+    stores: Stores | None = None,
+    *,
+    visible: frozenset[str] = frozenset(),
+    hostnames: Mapping[str, str] = MappingProxyType({}),
+) -> Grouping:
     """Sort pods into classes; without `stores` their volumes are left out of account.
 
     `visible` are label keys that selectors of other pods (those running already) speak of; keys that the pods' own
-    selectors use are added.
+    selectors use are added. `hostnames` are those of the nodes that pods may be nominated to, by name.
     """
-    groups: dict[tuple[bytes, int], list[Pod]] = {}
+    groups: dict[tuple[bytes, int, str], list[Pod]] = {}
     for pod in pods:
-        groups.setdefault((_raw_key(pod), stores.code(pod) if stores else 0), []).append(pod)
+        nominated = hostnames.get(pod.status.nominated_node_name, "")
+        groups.setdefault((_raw_key(pod), stores.code(pod) if stores else 0, nominated), []).append(pod)
     keys = tuple(sorted(visible.union(*(selector_keys(members[0]) for members in groups.values()))))
     profiles: dict[tuple[object, ...], Profile] = {}
     merged: dict[tuple[object, ...], tuple[PodClass, Profile, list[Pod]]] = {}
-    for members in groups.values():
+    for (_, _, nominated), members in groups.items():
         cls, profile = _read(members[0], stores.needs(members[0]) if stores else NO_NEEDS)
+        profile = replace(profile, nominated=nominated) if nominated else profile
         for labels, alike in _by_labels(members, keys):
             mine = replace(profile, labels=labels) if labels else profile
             profiles.setdefault(mine.key, mine)

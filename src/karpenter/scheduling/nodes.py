@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from karpenter.model.labels import HOSTNAME, INITIALIZED, REGISTERED, normalized
+from karpenter.model.pods import is_terminating
 from karpenter.model.requirements import Requirement
 from karpenter.model.taints import NO_SCHEDULE, Taint
 from karpenter.scheduling.catalog import Bools, Floats, Ints
@@ -37,6 +38,11 @@ class Nodes:
 
     def __len__(self) -> int:
         return len(self.views)
+
+    @property
+    def hostnames(self) -> dict[str, str]:
+        """The hostname label of each node, by its name."""
+        return {view.name: labels[HOSTNAME] for view, labels in zip(self.views, self._labels, strict=True)}
 
     def row(self, rule: NodeRule) -> Bools:
         """Return which nodes the rule's pods may go to (B): taints and labels, not resources."""
@@ -89,6 +95,14 @@ class Nodes:
             overdrawn = any(amount < 0 for amount in free.values())
             left[at] = -1.0 if overdrawn else [free.get(name, 0) for name in resources]
         return left
+
+    def leaving(self, resources: Sequence[str]) -> Floats:
+        """Return what pods on their way out still take of each node (B×R)."""
+        taken = np.zeros((len(self), len(resources)))
+        for at, view in enumerate(self.views):
+            used = total_requests(pod for pod in view.pods if is_terminating(pod))
+            taken[at] = [used.get(name, 0) for name in resources] if used else 0
+        return taken
 
     def _expected(self, daemons: Sequence[Daemon]) -> list[dict[str, int]]:
         expected: list[dict[str, int]] = [{} for _ in self.views]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from karpenter.model.labels import HOSTNAME
 from karpenter.model.requirements import Requirements
 from karpenter.model.taints import Taint, Toleration, untolerated
 from karpenter.scheduling.classes import Profile
@@ -71,14 +72,17 @@ def levels_of(
 
     Under `Respect` every preference counts as required until nothing can serve it; of preferred node affinity that is
     the heaviest term, and the next one once it is gone. All alternatives of the required node affinity are open at
-    every level, so step 1 of §2.7 never has to be taken.
+    every level, so step 1 of §2.7 never has to be taken. Pods that the scheduler makes room for on a node wait for that
+    as long as the node is there and would hold them (S-1); it has weighed their preferences already.
     """
-    if policy == "Ignore":
-        rule = NodeRule(
-            with_volumes(profile.terms, profile.volumes), profile.tolerations, ignores_preferred_taints=True
-        )
-        return (Level(rule, terms.required),)
+    required = NodeRule(
+        with_volumes(profile.terms, profile.volumes), profile.tolerations, ignores_preferred_taints=True
+    )
     levels: list[Level] = []
+    if profile.nominated:
+        levels.append(Level(required.within({HOSTNAME: profile.nominated}), terms.required))
+    if policy == "Ignore":
+        return (*levels, Level(required, terms.required))
     wishes = _Wishes(profile, terms, taints=has_preferred_taints)
     given_up: str | None = ""
     while given_up is not None:

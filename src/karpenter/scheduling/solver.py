@@ -77,7 +77,8 @@ class _Setting:
         self._well_known = WELL_KNOWN | snapshot.well_known
         self._nodes = nodes_of(snapshot.nodes)
         self._stores = stores_of(snapshot, demand.pods, self._nodes.views)
-        self.grouping = group(demand.pods, self._stores, visible=keys_of_the_bound(self._nodes))
+        visible = keys_of_the_bound(self._nodes)
+        self.grouping = group(demand.pods, self._stores, visible=visible, hostnames=self._nodes.hostnames)
         self._ladders = _ladders(self.grouping, snapshot, options.policy)
         self._daemons = daemons_of(snapshot)
         self._columns = self._make_columns(options.policy)
@@ -117,7 +118,7 @@ class _Setting:
         bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
         machines = Machines(columns, budget, most_types=self._options.max_instance_types)
         fee = self._options.policy.node_fee
-        return Work(
+        work = Work(
             bins=bins,
             waits=self._waits(columns.resources),
             domains=domains,
@@ -127,6 +128,10 @@ class _Setting:
             machines=machines,
             reporter=reporter,
         )
+        nominated = [wait for wait in work.waits if self.grouping.profile(wait.cls).nominated]
+        if nominated:
+            work.keep_nominated(nominated, nodes.leaving(columns.resources))
+        return work
 
     def _room(self) -> Floats:
         """Return what is left on each node (B×R), attached volumes included."""

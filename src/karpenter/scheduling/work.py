@@ -37,6 +37,15 @@ class Work:
     reporter: Reporter | None
     singles: int = _MOST_SINGLES
 
+    def keep_nominated(self, nominated: Iterable[Wait], leaving: Floats) -> None:
+        """Leave pods alone for which the scheduler makes room on a node: they may count on what is leaving it (B×R)."""
+        self.bins.lend(leaving)
+        for wait in nominated:
+            for item in self._hand_out(wait, wait.left):
+                self.bins.fill(item, self.bins.known, self._scale())
+                self._take_back([item])
+        self.bins.lend(-leaving)
+
     def run(self, stop: StopCheck) -> bool:
         """Place what can be placed; return False when stopped before the end."""
         scale = self._scale()
