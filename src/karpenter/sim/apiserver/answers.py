@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,7 @@ from karpenter.runtime.kubememory.resources import ApiResource
 
 _JSON: Final = "application/json"
 _PROCESSING_SECONDS: Final = 1
+_PARTS_AT_ONCE: Final = 100
 
 
 def answer(body: object, *, status: int = 200, warnings: Iterable[str] = ()) -> web.Response:
@@ -27,6 +29,24 @@ def answer_bytes(data: bytes, *, status: int = 200, warnings: Iterable[str] = ()
     for text in warnings:
         response.headers.add("Warning", f'299 - "{_quoted(text)}"')
     return response
+
+
+def answer_parts(parts: Iterable[bytes]) -> web.Response:
+    """Return an answer that comes in parts: a long one is sent while it is made, and others get their turn."""
+    pieces = iter(parts)
+    start = b"".join(islice(pieces, _PARTS_AT_ONCE))
+    rest = b"".join(islice(pieces, _PARTS_AT_ONCE))
+    if not rest:
+        return answer_bytes(start)
+
+    async def send() -> AsyncIterator[bytes]:
+        yield start
+        piece = rest
+        while piece:
+            yield piece
+            piece = b"".join(islice(pieces, _PARTS_AT_ONCE))
+
+    return web.Response(body=send(), content_type=_JSON)
 
 
 def _quoted(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -46,8 +46,8 @@ class Plain:
         """Return one object."""
         return self._present(record)
 
-    def many(self, records: Iterable[Record], page: Page) -> bytes:
-        """Return a list: the objects' own bytes are put together, nothing is encoded anew."""
+    def many(self, records: Iterable[Record], page: Page) -> Iterator[bytes]:
+        """Yield the parts of a list: the objects' own bytes, nothing is encoded anew."""
         head = {
             "kind": self._resource.list_kind,
             "apiVersion": self._resource.api_version,
@@ -67,8 +67,8 @@ class Partial:
         """Return one object's metadata."""
         return msgspec.json.encode(_partial(record.decode()))
 
-    def many(self, records: Iterable[Record], page: Page) -> bytes:
-        """Return a list of metadata."""
+    def many(self, records: Iterable[Record], page: Page) -> Iterator[bytes]:
+        """Yield the parts of a list of metadata."""
         head = {"kind": "PartialObjectMetadataList", "apiVersion": _META_V1, "metadata": _list_meta(page)}
         return _joined(head, "items", (self.one(record) for record in records))
 
@@ -88,10 +88,10 @@ class Table:
 
     def one(self, record: Record) -> bytes:
         """Return a table of one row."""
-        return self.many([record], Page(record.revision))
+        return b"".join(self.many([record], Page(record.revision)))
 
-    def many(self, records: Iterable[Record], page: Page) -> bytes:
-        """Return a table. Within one watch, only the first has headings."""
+    def many(self, records: Iterable[Record], page: Page) -> Iterator[bytes]:
+        """Yield the parts of a table. Within one watch, only the first has headings."""
         now = self._now()
         head = {
             "kind": "Table",
@@ -143,9 +143,12 @@ def negotiate(accept: str, *, plain: Callable[[], Plain], table: Callable[[], Ta
     raise NotAcceptable("only the following media types are accepted: application/json")
 
 
-def _joined(head: dict[str, Any], field: str, parts: Iterable[bytes]) -> bytes:
-    """Return an object with a list of what is encoded already: one item at a time is in memory as a tree."""
-    return msgspec.json.encode(head)[:-1] + f',"{field}":['.encode() + b",".join(parts) + b"]}"
+def _joined(head: dict[str, Any], field: str, items: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts of an object with a list in it: only one item at a time is in memory as a tree."""
+    yield msgspec.json.encode(head)[:-1] + f',"{field}":['.encode()
+    for index, item in enumerate(items):
+        yield b"," + item if index else item
+    yield b"]}"
 
 
 def _list_meta(page: Page) -> dict[str, Any]:

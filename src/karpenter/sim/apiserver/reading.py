@@ -16,7 +16,7 @@ from karpenter.runtime.kube import BadRequest, Gone
 from karpenter.runtime.kubememory.records import Record
 from karpenter.runtime.kubememory.selectors import Selection, select
 from karpenter.runtime.kubememory.store import MemoryStore
-from karpenter.sim.apiserver.answers import answer_bytes
+from karpenter.sim.apiserver.answers import answer_bytes, answer_parts
 from karpenter.sim.apiserver.formats import Format, Page, Plain, Table, negotiate
 from karpenter.sim.apiserver.printing import printer_of
 from karpenter.sim.apiserver.queries import whole_number
@@ -79,7 +79,7 @@ def list_objects(request: web.Request, target: Target, store: MemoryStore) -> we
         revision = _exact_revision(request) or store.revision
         records = store.list(target.resource, selection, revision=revision)
     shown, page = _cut(records, limit, revision)
-    return answer_bytes(form.many(shown, page))
+    return answer_parts(form.many(shown, page))
 
 
 def _exact_revision(request: web.Request) -> int | None:

@@ -14,7 +14,7 @@ from karpenter.runtime.kubememory.pods import bind, evict
 from karpenter.runtime.kubememory.refusals import Causes
 from karpenter.runtime.kubememory.scale import patch_scale, read_scale, write_scale
 from karpenter.runtime.kubememory.store import Deleted, MemoryStore, Written
-from karpenter.sim.apiserver.answers import answer, answer_bytes, done, success
+from karpenter.sim.apiserver.answers import answer, answer_bytes, answer_parts, done, success
 from karpenter.sim.apiserver.formats import Format, Page
 from karpenter.sim.apiserver.queries import delete_options, options_kind, read_object, read_patch, write_options
 from karpenter.sim.apiserver.reading import format_of, get, selection_of
@@ -71,7 +71,7 @@ async def delete_all(request: web.Request, target: Target, store: MemoryStore) -
     options = await delete_options(request)
     records = store.list(target.resource, selection_of(request, target))
     deleted = [store.delete(target.resource, record.key, options).record for record in records]
-    return answer_bytes(format_of(request, target, store).many(deleted, Page(store.revision)))
+    return answer_parts(format_of(request, target, store).many(deleted, Page(store.revision)))
 
 
 async def _get_scale(_: web.Request, target: Target, store: MemoryStore) -> web.Response:
