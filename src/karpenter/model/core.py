@@ -201,6 +201,8 @@ class NodeStatus(_Wire, frozen=True):
     allocatable: RawResources = {}
     conditions: tuple[Condition, ...] = ()
     node_info: NodeSystemInfo = NodeSystemInfo()
+    volumes_in_use: tuple[str, ...] = ()
+    """Volumes that the kubelet mounts or may still have mounted, as `kubernetes.io/csi/DRIVER^HANDLE`."""
 
 
 class Node(_Wire, frozen=True):
@@ -349,6 +351,15 @@ class StorageClass(_Wire, frozen=True):
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
+
+
+class ServiceSpec(_Wire, frozen=True):
+    selector: dict[str, str] = {}
+
+
+class Service(_Wire, frozen=True):
+    metadata: ObjectMeta
+    spec: ServiceSpec = ServiceSpec()
 
 
 class VolumeCount(_Wire, frozen=True):

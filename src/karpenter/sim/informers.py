@@ -11,8 +11,8 @@ from karpenter.runtime.clock import Clock
 from karpenter.runtime.informer import Informer
 from karpenter.runtime.kube import KubeClient, Resource, WatchEvent
 from karpenter.runtime.metrics import Metrics
-from karpenter.sim import kinds
-from karpenter.sim.indexes import PodIndex, controller_of, node_of, orphanage_of
+from karpenter.sim import kinds, storagekinds
+from karpenter.sim.indexes import Index, claims_of, controller_of, node_attached_to, node_of, orphanage_of, volume_of
 from karpenter.sim.kinds import Definition
 
 T = TypeVar("T")
@@ -35,9 +35,11 @@ class SharedInformers:
         self.daemon_sets = informer(kinds.DAEMON_SETS)
         self.budgets = informer(kinds.BUDGETS)
         self.leases = informer(kinds.LEASES)
-        self.claims = informer(api.PVCS)
-        self.volumes = informer(api.PVS)
-        self.storage_classes = informer(api.STORAGE_CLASSES)
+        self.revisions = informer(kinds.CONTROLLER_REVISIONS)
+        self.claims = informer(storagekinds.CLAIMS)
+        self.volumes = informer(storagekinds.VOLUMES)
+        self.storage_classes = informer(storagekinds.STORAGE_CLASSES)
+        self.attachments = informer(storagekinds.ATTACHMENTS)
         self.csi_nodes = informer(api.CSI_NODES)
         self.priority_classes = informer(api.PRIORITY_CLASSES)
         self.definitions = informer(kinds.DEFINITIONS)
@@ -45,11 +47,16 @@ class SharedInformers:
         """Kinds of which only the metadata matters here."""
         self.node_claims = informer(kinds.NODE_CLAIMS)
         self.custom = CustomInformers(self.definitions, informer, known=(self.node_claims,))
-        self.pods_by_node = PodIndex(self.pods, node_of)
-        self.pods_by_controller = PodIndex(self.pods, controller_of)
+        self.pods_by_node = Index(self.pods, node_of)
+        self.pods_by_controller = Index(self.pods, controller_of)
         """By the controller's uid."""
-        self.orphans_by_namespace = PodIndex(self.pods, orphanage_of)
+        self.orphans_by_namespace = Index(self.pods, orphanage_of)
         """Pods that nobody controls."""
+        self.pods_by_claim = Index(self.pods, claims_of)
+        """By `NAMESPACE/NAME` of each claim that they mount, or that is to be made for them."""
+        self.revisions_by_owner = Index(self.revisions, controller_of)
+        self.attachments_by_node = Index(self.attachments, node_attached_to)
+        self.attachments_by_volume = Index(self.attachments, volume_of)
 
     @property
     def builtin(self) -> tuple[Informer[Any], ...]:

@@ -124,16 +124,67 @@ class DaemonSet(Wire, frozen=True):
     status: DaemonSetStatus = DaemonSetStatus()
 
 
-class ScaledSpec(Wire, frozen=True):
-    selector: LabelSelector | None = None
+class Partition(Wire, frozen=True):
+    partition: int = 0
+    """Pods with a smaller ordinal, counted from the first one, stay at the current revision."""
+
+
+class PartitionedUpdate(Wire, frozen=True):
+    """How the pods of a StatefulSet are replaced: `RollingUpdate`, from the last one on, or `OnDelete`."""
+
+    type: str = "RollingUpdate"
+    rolling_update: Partition | None = None
+
+
+class Ordinals(Wire, frozen=True):
+    start: int = 0
+
+
+class ClaimRetention(Wire, frozen=True):
+    """`Retain` or `Delete` the claims of pods that are scaled away, and of the whole set."""
+
+    when_deleted: str = "Retain"
+    when_scaled: str = "Retain"
+
+
+class StatefulSetSpec(Wire, frozen=True):
+    selector: LabelSelector
+    template: RawObject = {}
     replicas: int = 1
+    service_name: str = ""
+    pod_management_policy: str = "OrderedReady"
+    update_strategy: PartitionedUpdate = PartitionedUpdate()
+    volume_claim_templates: tuple[RawObject, ...] = ()
+    persistent_volume_claim_retention_policy: ClaimRetention = ClaimRetention()
+    revision_history_limit: int = 10
+    min_ready_seconds: int = 0
+    ordinals: Ordinals = Ordinals()
 
 
-class Scaled(Wire, frozen=True):
-    """A StatefulSet or ReplicationController, as far as a disruption budget and the default spread look at it."""
+class StatefulSetStatus(Wire, frozen=True):
+    observed_generation: int = 0
+    replicas: int = 0
+    ready_replicas: int = 0
+    current_replicas: int = 0
+    updated_replicas: int = 0
+    available_replicas: int = 0
+    current_revision: str = ""
+    update_revision: str = ""
+    collision_count: int | None = None
+
+
+class StatefulSet(Wire, frozen=True):
+    metadata: ObjectMeta
+    spec: StatefulSetSpec
+    status: StatefulSetStatus = StatefulSetStatus()
+
+
+class ControllerRevision(Wire, frozen=True):
+    """What a workload's template was; `data` is the patch that brings it back."""
 
     metadata: ObjectMeta
-    spec: ScaledSpec = ScaledSpec()
+    data: RawObject = {}
+    revision: int = 0
 
 
 class BudgetSpec(Wire, frozen=True):
@@ -242,7 +293,7 @@ class MetadataOnly(Wire, frozen=True):
 SERVICES: Final = Resource("", "v1", "services", "Service", Service, namespaced=True)
 DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment", Deployment, namespaced=True)
 REPLICA_SETS: Final = Resource("apps", "v1", "replicasets", "ReplicaSet", ReplicaSet, namespaced=True)
-STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet", Scaled, namespaced=True)
+STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet", StatefulSet, namespaced=True)
 DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet", DaemonSet, namespaced=True)
 BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", Budget, namespaced=True)
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", Namespace)
@@ -252,7 +303,7 @@ DEFINITIONS: Final = Resource(
 )
 NODE_CLAIMS: Final = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", StartingClaim)
 CONTROLLER_REVISIONS: Final = Resource(
-    "apps", "v1", "controllerrevisions", "ControllerRevision", MetadataOnly, namespaced=True
+    "apps", "v1", "controllerrevisions", "ControllerRevision", ControllerRevision, namespaced=True
 )
 JOBS: Final = Resource("batch", "v1", "jobs", "Job", MetadataOnly, namespaced=True)
 CRON_JOBS: Final = Resource("batch", "v1", "cronjobs", "CronJob", MetadataOnly, namespaced=True)
@@ -274,13 +325,11 @@ OTHERS_WITH_OWNERS: Final = tuple(
     for resource in (
         JOBS,
         CRON_JOBS,
-        CONTROLLER_REVISIONS,
         REPLICATION_CONTROLLERS,
         SECRETS,
         SERVICE_ACCOUNTS,
         ENDPOINTS,
         kube.CONFIG_MAPS,
-        kube.VOLUME_ATTACHMENTS,
     )
 )
 """Kinds that garbage collection follows beside those that other stand-ins watch anyway, and custom ones."""

@@ -16,6 +16,7 @@ from karpenter.runtime.kube import KubeError, NotFound, RawObject
 from karpenter.sim.scheduler.selection import Placement
 from karpenter.sim.scheduler.volumes import SELECTED_NODE
 from karpenter.sim.standins import Context
+from karpenter.sim.storagekinds import CLAIMS
 
 SCHEDULER_NAME: Final = "default-scheduler"
 VOLUME_WAIT_S: Final = 600.0
@@ -78,7 +79,7 @@ class PodWrites:
             patch = {"metadata": {"annotations": {SELECTED_NODE: placement.node}}}
             namespace, name = claim.metadata.key
             async with self._slots:
-                written = await self._kube.patch(api.PVCS, name, patch, namespace=namespace)
+                written = await self._kube.patch(CLAIMS, name, patch, namespace=namespace)
             self._informers.claims.fold(written)
         async with asyncio.timeout(VOLUME_WAIT_S):
             while not all(self._is_bound(claim) for claim in placement.waiting):
