@@ -20,7 +20,7 @@ class Optimum:
     objective: float
 
 
-class _Quiet(highspy.Highs):
+class Quiet(highspy.Highs):
     """HiGHS without its banner, which the constructor prints while it sets up callbacks."""
 
     def enableCallbacks(self) -> None:  # noqa: N802 - the library's name
@@ -40,7 +40,7 @@ def cover(cost: Floats, rows: Floats, least: Floats) -> Optimum:
     program.a_matrix_.start_ = np.arange(count + 1) * width
     program.a_matrix_.index_ = np.tile(np.arange(width), count)
     program.a_matrix_.value_ = rows.ravel()
-    solver = _Quiet()  # type: ignore[no-untyped-call] # the library has no types there
+    solver = Quiet()  # type: ignore[no-untyped-call] # the library has no types there
     solver.setOptionValue("threads", 1)
     # Presolve takes ten times as long as the simplex itself on programs of three rows.
     solver.setOptionValue("presolve", "off")

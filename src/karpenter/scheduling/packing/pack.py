@@ -2,60 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
-from karpenter.scheduling.catalog import Ints
-from karpenter.scheduling.packing.master import Master
-from karpenter.scheduling.packing.problem import Packing, Problem
-from karpenter.scheduling.packing.sequence import sequence
+from karpenter.scheduling.packing.dice import Dice
+from karpenter.scheduling.packing.exact import MOST_STATES, best_packing, states_of
+from karpenter.scheduling.packing.fold import fold
+from karpenter.scheduling.packing.mixture import Mixture
+from karpenter.scheduling.packing.problem import Packing, Problem, may_bind
+from karpenter.scheduling.packing.refine import refined
+from karpenter.scheduling.packing.rounding import rounded
 from karpenter.scheduling.packing.thin import promising, undominated
 from karpenter.scheduling.packing.worth import worth_of
 
-FIRST_ROUNDS: Final = 4
-"""Rounds of better patterns in a first answer; most inputs end after one, because it brings next to nothing."""
-_WORTHWHILE: Final = 1e-3
-"""The share of the cost that a round of the first answer has to gain for another to follow."""
-_FRUGAL: Final = 100.0
-"""How much more than the dearest machine the whole of a limited amount costs when limits bind."""
-_TINY: Final = 1e-9
+_FIRST_ROUNDS: Final = 5
+"""Rounds of better patterns in a first answer."""
+_SEEDS: Final = 300
+_SHARE_UNFOLDED: Final = 6
+"""One in so many rounds is left for the problem as it is, the others for the folded one."""
+_REFINED: Final = 200
+"""Machines that are filled to refine a packing, for each round."""
 
 
 def pack(problem: Problem, *, rounds: int = 0) -> Packing:
     """Return a packing of low cost that places all it can under the limits.
 
-    `rounds` is effort beyond the first answer.
+    `rounds` is effort beyond the first answer: equal rounds, equal packings.
     """
-    offers = undominated(problem)
+    folded = fold(problem)
+    offers = undominated(folded.problem)
     if not len(offers) or not problem.count.any():
         return Packing((), problem.count.copy(), 0.0)
-    packing = _cheap(problem, offers, rounds=rounds)
-    if not packing.unplaced or not problem.charge.any():
-        return packing
-    # Limits stopped it. Placing pods comes before price, so now the limited amounts are what a machine costs.
-    scarce = (problem.charge / np.maximum(problem.budget, _TINY)).sum(axis=1)
-    dear = problem.price + scarce * problem.price.max() * _FRUGAL
-    frugal = _cheap(replace(problem, price=dear), offers, rounds=rounds)
-    cost = sum(pattern.times * float(problem.price[pattern.offer]) for pattern in frugal.patterns)
-    return min(packing, replace(frugal, cost=cost), key=_rank)
-
-
-def _cheap(problem: Problem, offers: Ints, *, rounds: int) -> Packing:
-    worth = worth_of(problem, offers)
-    few = promising(problem, offers, worth)
-    first = sequence(problem, few, worth.shapes)
-    if first.unplaced:
-        return first
-    master = Master(problem, few, first.patterns)
-    master.improve(FIRST_ROUNDS, worthwhile=_WORTHWHILE)
-    if rounds:
-        master.improve(rounds)
-    elif first.cost <= master.cost * (1 + _WORTHWHILE):
-        return first
-    return min(first, master.rounded(), key=_rank)
-
-
-def _rank(packing: Packing) -> tuple[int, float]:
-    return packing.unplaced, packing.cost
+    if states_of(problem) <= MOST_STATES and not may_bind(problem):
+        every = folded.offers[:, offers].ravel()
+        return best_packing(problem, every[every >= 0])
+    guess = worth_of(folded.problem, offers)
+    few = promising(folded.problem, offers, guess)
+    dice = Dice()
+    mixture = Mixture(folded.problem, guess.shapes, offers=few, every=offers, dice=dice)
+    mixture.begin(_SEEDS)
+    mixture.improve(_FIRST_ROUNDS + rounds)
+    whole = mixture.unfolded(folded, problem)
+    whole.improve(rounds // _SHARE_UNFOLDED)
+    return refined(whole, rounded(whole), fills=rounds * _REFINED, dice=dice)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.packing.groups import Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Problem:
     """What a machine of each offer takes of each limited amount (J×Q)."""
     budget: Floats
     """What is left of each limited amount (Q)."""
+    groups: tuple[Group, ...] = ()
+    """Rules about shapes on one machine, beside `most`."""
 
     def less(self, left: Ints, budget: Floats) -> Problem:
         """Return what remains of the problem: copies still to place (S) and limited amounts still to spend (Q)."""
@@ -62,6 +65,10 @@ class Packing:
         """How many copies found no machine."""
         return int(self.left.sum())
 
+    def rank(self) -> tuple[int, float]:
+        """Return what makes one packing better than another: fewer copies without a machine, then less to pay."""
+        return self.unplaced, self.cost
+
 
 def affordable(problem: Problem, budget: Floats) -> Bools:
     """Return the offers of which the budget (Q) pays for one machine more (J)."""
@@ -73,3 +80,9 @@ def affordable_times(problem: Problem, offer: int, budget: Floats) -> float:
     """Return how many machines of an offer the budget pays for; infinite when no limit speaks of it."""
     counted = problem.charge[offer] > 0
     return float(np.floor(budget[counted] / problem.charge[offer, counted]).min(initial=np.inf))
+
+
+def may_bind(problem: Problem) -> bool:
+    """Return whether a machine for every single copy could take more of a limited amount than there is."""
+    most = problem.charge.max(axis=0, initial=0.0) * problem.count.sum()
+    return bool((most > problem.budget).any())
