@@ -2,7 +2,8 @@
 
 from karpenter.model import labels
 from karpenter.scheduling import Solution
-from karpenter.scheduling.classes import group
+from karpenter.scheduling.classes import Surroundings, group
+from karpenter.scheduling.defaults import Defaults
 from karpenter.scheduling.stores import stores_of
 from tests.builders import a_node_view, a_snapshot
 from tests.scheduling.stores import (
@@ -59,8 +60,9 @@ def test_volumes_of_another_region_keep_the_pod_pending() -> None:
 def test_pods_are_one_class_whatever_their_own_volumes_are_called() -> None:
     claims = [a_volume_claim(f"data-{at}") for at in range(50)]
     pods = [using(f"pod-{at}", f"data-{at}") for at in range(50)]
-    stores = stores_of(a_snapshot(volumes=volumes_of(*claims)), pods, [])
-    assert [cls.size for cls in group(pods, stores).classes] == [50]
+    snapshot = a_snapshot(volumes=volumes_of(*claims))
+    surroundings = Surroundings(stores_of(snapshot, pods, []), Defaults.of(snapshot, ()), {})
+    assert [cls.size for cls in group(pods, surroundings).classes] == [50]
     assert machines(solved(pods, types=toys("c.8", "c.16"), volumes=volumes_of(*claims))) == ["c.8"]
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import msgspec
@@ -21,8 +20,9 @@ from karpenter.model.pods import host_ports
 from karpenter.model.requirements import Requirement, Requirements
 from karpenter.model.resources import Resources
 from karpenter.model.taints import Toleration
+from karpenter.scheduling.defaults import Defaults
 from karpenter.scheduling.requests import requests_of
-from karpenter.scheduling.stores import NO_NEEDS, Needs, Stores
+from karpenter.scheduling.stores import NO_NEEDS, Stores
 from karpenter.scheduling.volumes import Alternatives, Attachment
 
 Port: TypeAlias = tuple[str, int, str]
@@ -115,28 +115,37 @@ class Grouping:
         return self.profiles[cls.profile]
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a pod demands is partly said by other objects; these answer for all pods of a solve."""
+
+    stores: Stores
+    defaults: Defaults
+    hostnames: Mapping[str, str]
+    """Of the nodes that pods may be nominated to, by name."""
+
+    def code(self, pod: Pod) -> tuple[int, int, str]:
+        """Return what is the same for pods that other objects do not tell apart."""
+        nominated = self.hostnames.get(pod.status.nominated_node_name, "")
+        return self.stores.code(pod), self.defaults.code(pod), nominated
+
+
 def group(
-    pods: Iterable[Pod],
-    stores: Stores | None = None,
-    *,
-    visible: frozenset[str] = frozenset(),
-    hostnames: Mapping[str, str] = MappingProxyType({}),
+    pods: Iterable[Pod], surroundings: Surroundings | None = None, *, visible: frozenset[str] = frozenset()
 ) -> Grouping:
-    """Sort pods into classes; without `stores` their volumes are left out of account.
+    """Sort pods into classes; without `surroundings` by what they say themselves alone.
 
     `visible` are label keys that selectors of other pods (those running already) speak of; keys that the pods' own
-    selectors use are added. `hostnames` are those of the nodes that pods may be nominated to, by name.
+    selectors use are added.
     """
-    groups: dict[tuple[bytes, int, str], list[Pod]] = {}
+    groups: dict[tuple[bytes, object], list[Pod]] = {}
     for pod in pods:
-        nominated = hostnames.get(pod.status.nominated_node_name, "")
-        groups.setdefault((_raw_key(pod), stores.code(pod) if stores else 0, nominated), []).append(pod)
-    keys = tuple(sorted(visible.union(*(selector_keys(members[0]) for members in groups.values()))))
+        groups.setdefault((_raw_key(pod), surroundings.code(pod) if surroundings else None), []).append(pod)
+    read = [(*_read(members[0], surroundings), members) for members in groups.values()]
+    keys = tuple(sorted(visible.union(*(_selector_keys(profile.spread, profile.affinity) for _, profile, _ in read))))
     profiles: dict[tuple[object, ...], Profile] = {}
     merged: dict[tuple[object, ...], tuple[PodClass, Profile, list[Pod]]] = {}
-    for (_, _, nominated), members in groups.items():
-        cls, profile = _read(members[0], stores.needs(members[0]) if stores else NO_NEEDS)
-        profile = replace(profile, nominated=nominated) if nominated else profile
+    for cls, profile, members in read:
         for labels, alike in _by_labels(members, keys):
             mine = replace(profile, labels=labels) if labels else profile
             profiles.setdefault(mine.key, mine)
@@ -185,10 +194,13 @@ def _by_labels(pods: list[Pod], keys: Sequence[str]) -> Iterator[tuple[tuple[tup
 
 def selector_keys(pod: Pod) -> set[str]:
     """Return the label keys by which the pod's spread constraints and affinity terms select pods."""
+    return _selector_keys(pod.spec.topology_spread_constraints, pod.spec.affinity)
+
+
+def _selector_keys(spread: Iterable[TopologySpreadConstraint], affinity: Affinity | None) -> set[str]:
     keys: set[str] = set()
-    for constraint in pod.spec.topology_spread_constraints:
+    for constraint in spread:
         keys.update(_mentioned(constraint.label_selector), constraint.match_label_keys)
-    affinity = pod.spec.affinity
     for side in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ():
         if side is None:
             continue
@@ -203,9 +215,10 @@ def _mentioned(selector: LabelSelector | None) -> set[str]:
     return {*selector.match_labels, *(expression.key for expression in selector.match_expressions)}
 
 
-def _read(pod: Pod, needs: Needs) -> tuple[PodClass, Profile]:
+def _read(pod: Pod, surroundings: Surroundings | None) -> tuple[PodClass, Profile]:
     """Return what a pod needs, its labels apart."""
     spec = pod.spec
+    needs = surroundings.stores.needs(pod) if surroundings else NO_NEEDS
     fault = None if needs.fault is None else Fault("VolumeUnavailable", needs.fault)
     requests: Mapping[str, int] = {"pods": 1}
     terms: tuple[Requirements, ...] = (Requirements(),)
@@ -224,9 +237,10 @@ def _read(pod: Pod, needs: Needs) -> tuple[PodClass, Profile]:
         preferred=preferred,
         tolerations=spec.tolerations,
         ports=tuple(sorted(set(host_ports((*spec.containers, *spec.init_containers))))),
-        spread=spec.topology_spread_constraints,
+        spread=surroundings.defaults.spread(pod) if surroundings else spec.topology_spread_constraints,
         affinity=msgspec.structs.replace(affinity, node_affinity=None) if affinity and others else None,
         volumes=needs.alternatives,
+        nominated=surroundings.hostnames.get(pod.status.nominated_node_name, "") if surroundings else "",
     )
     cls = PodClass((pod,), requests, profile=0, priority=spec.priority or 0, fault=fault, shared=needs.shared)
     return cls, profile

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from karpenter.model.core import TopologySpreadConstraint
+
 PreferencePolicy = Literal["Respect", "Ignore"]
 MinValuesPolicy = Literal["Strict", "BestEffort"]
 
@@ -20,6 +22,8 @@ class Policy:
     """Cap beside what the instance type and the kubelet allow."""
     rails: bool = True
     """False is pure price: no cap of `max_pods_per_node`, and none of the rails of later steps."""
+    default_spread: tuple[TopologySpreadConstraint, ...] = ()
+    """Spread constraints of pods that state none of their own but belong to a Service or a workload (S-38)."""
     min_values: MinValuesPolicy = "Strict"
     """Whether machines that cannot keep a pool's minValues are not launched, or launched with fewer (S-45)."""
     expendable_priority: int | None = None

@@ -14,9 +14,11 @@ from karpenter.model.core import (
     PersistentVolumeClaim,
     Pod,
     PodDisruptionBudget,
+    Service,
     StorageClass,
 )
 from karpenter.model.instancetype import InstanceType
+from karpenter.model.meta import LabelSelector
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
 from karpenter.model.resources import Resources
@@ -106,6 +108,10 @@ class Snapshot:
     volumes: Volumes = field(default_factory=Volumes)
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     limit_ranges: tuple[LimitRange, ...] = ()
+    services: tuple[Service, ...] = ()
+    """Only for default spread constraints, like `selectors`; whoever does not use these may leave both out."""
+    selectors: Mapping[tuple[str, str, str], LabelSelector] = field(default_factory=dict)
+    """What workloads select, by namespace, kind and name."""
     well_known: frozenset[str] = frozenset()
     """Label keys of the catalogue that pods may constrain beside `labels.WELL_KNOWN`."""
 

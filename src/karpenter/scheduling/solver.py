@@ -19,9 +19,10 @@ from karpenter.scheduling.answer import Answer
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Floats
 from karpenter.scheduling.census import census_of, keys_of_the_bound
-from karpenter.scheduling.classes import Grouping, PodClass, group
+from karpenter.scheduling.classes import Grouping, PodClass, Surroundings, group
 from karpenter.scheduling.columns import Columns, columns_of
 from karpenter.scheduling.daemons import Daemon, daemons_of, load_of
+from karpenter.scheduling.defaults import Defaults
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.grow import Grower
 from karpenter.scheduling.items import Wait
@@ -78,7 +79,9 @@ class _Setting:
         self._nodes = nodes_of(snapshot.nodes)
         self._stores = stores_of(snapshot, demand.pods, self._nodes.views)
         visible = keys_of_the_bound(self._nodes)
-        self.grouping = group(demand.pods, self._stores, visible=visible, hostnames=self._nodes.hostnames)
+        defaults = Defaults.of(snapshot, options.policy.default_spread)
+        surroundings = Surroundings(self._stores, defaults, self._nodes.hostnames)
+        self.grouping = group(demand.pods, surroundings, visible=visible)
         self._ladders = _ladders(self.grouping, snapshot, options.policy)
         self._daemons = daemons_of(snapshot)
         self._columns = self._make_columns(options.policy)
