@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from karpenter.model import core
 from karpenter.model.core import RawResources
 from karpenter.model.meta import LabelSelector
@@ -18,7 +20,7 @@ class ClaimSpec(core.PersistentVolumeClaimSpec, frozen=True):
 
 class ClaimStatus(core.PersistentVolumeClaimStatus, frozen=True):
     access_modes: tuple[str, ...] = ()
-    capacity: RawResources = {}
+    capacity: RawResources = msgspec.field(default_factory=dict)
 
 
 class Claim(core.PersistentVolumeClaim, frozen=True):
@@ -36,7 +38,7 @@ class ClaimReference(Wire, frozen=True):
 
 class VolumeSpec(core.PersistentVolumeSpec, frozen=True):
     claim_ref: ClaimReference | None = None
-    capacity: RawResources = {}
+    capacity: RawResources = msgspec.field(default_factory=dict)
     access_modes: tuple[str, ...] = ()
     persistent_volume_reclaim_policy: str = "Retain"
     volume_mode: str = "Filesystem"
@@ -55,7 +57,7 @@ class Volume(core.PersistentVolume, frozen=True):
 
 class StorageClass(core.StorageClass, frozen=True):
     reclaim_policy: str = "Delete"
-    parameters: dict[str, str] = {}
+    parameters: dict[str, str] = msgspec.field(default_factory=dict)
     mount_options: tuple[str, ...] = ()
     allow_volume_expansion: bool = False
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from karpenter.sim.kinds import Budget, DaemonSet, Deployment, ReplicaSet
+from karpenter.sim.kinds import Budget, DaemonSet, Deployment, ReplicaSet, StatefulSet
 from tests.sim.clusters import Raw, pod_spec
 
 CREATED = "2023-11-14T22:00:00Z"
@@ -109,3 +109,34 @@ def a_budget(**spec: Any) -> Budget:
 
 def a_daemon_set(**more: Any) -> DaemonSet:
     return msgspec.convert(daemon_set_manifest(**more), DaemonSet)
+
+
+def stateful_set_manifest(
+    name: str = "db", *, replicas: int = 3, image: str = "db:1", claims: dict[str, Raw] | None = None, **more: Any
+) -> Raw:
+    """Return a StatefulSet; `claims` are the specs of its volume claim templates by name."""
+    pods = more.pop("pods", {})
+    templates = [{"metadata": {"name": claim}, "spec": spec} for claim, spec in (claims or {}).items()]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "serviceName": name,
+            "selector": {"matchLabels": {"app": name}},
+            "template": template(image=image, labels={"app": name}, **pods),
+            **({"volumeClaimTemplates": templates} if templates else {}),
+            **more,
+        },
+    }
+
+
+def claim_spec(storage: str = "1Gi", **more: Any) -> Raw:
+    return {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}, **more}
+
+
+def a_stateful_set(**more: Any) -> StatefulSet:
+    made = stateful_set_manifest(**more)
+    made["metadata"]["uid"] = "uid-db"
+    return msgspec.convert(made, StatefulSet)

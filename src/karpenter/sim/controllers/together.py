@@ -13,6 +13,7 @@ from karpenter.sim.controllers.namespaces import Namespaces
 from karpenter.sim.controllers.nodelifecycle import NodeMonitor, NodeTaints
 from karpenter.sim.controllers.podgc import PodCollector
 from karpenter.sim.controllers.replicasets import ReplicaSets
+from karpenter.sim.controllers.stateful import StatefulSets
 from karpenter.sim.kubelet.boot import MachineSource
 from karpenter.sim.standins import Context, StandIn
 
@@ -22,6 +23,7 @@ def workload_controllers(context: Context) -> tuple[Runnable, ...]:
     return (
         StandIn(Deployments(context), context),
         StandIn(ReplicaSets(context), context),
+        StandIn(StatefulSets(context), context),
         StandIn(DaemonSets(context), context),
         StandIn(Disruption(context), context),
         StandIn(GarbageCollector(context), context, workers=8),
