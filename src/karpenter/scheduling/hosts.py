@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,6 +81,17 @@ class HostTie:
     meant: bool
 
 
+class Part(NamedTuple):
+    """What an item does under rules over hosts that are no clique."""
+
+    keeps_off: bool
+    """It states a rule by which others, or too many of its own, are kept off its host."""
+    is_kept_off: bool
+    """Such a rule means it."""
+    is_bound: bool
+    """Any rule at all speaks of it."""
+
+
 @dataclass(slots=True)
 class HostRules:
     """All rules over hosts. A `Constraint`."""
@@ -100,6 +112,13 @@ class HostRules:
     def of(self, item: Item) -> tuple[HostTie, ...]:
         """Return what binds an item."""
         return self.ties.get((item.cls.profile, item.at), ())
+
+    def part(self, item: Item) -> Part:
+        """Return which part an item plays."""
+        ties = self.of(item)
+        clique = self.clique(item)
+        caps = [tie for tie in ties if self.groups[tie.group].kind != "affinity" and (tie.group,) != (clique or ())[:1]]
+        return Part(any(tie.owner for tie in caps), any(tie.meant for tie in caps), bool(ties))
 
     def needs_company(self, item: Item) -> bool:
         """Return whether the item has to be on a host with certain other pods."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -15,9 +15,8 @@ from karpenter.scheduling.items import Item
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.packing.pack import pack
 from karpenter.scheduling.packing.problem import Pattern, Problem
+from karpenter.scheduling.shapes import Shape, Shapes, shapes_of
 
-Shape: TypeAlias = list[Item]
-"""Items whose copies are alike for packing."""
 _MOST_TURNS: Final = 8
 """How often what host rules kept out of its pattern is packed anew."""
 
@@ -72,7 +71,7 @@ class Launcher:
 
     def _pack_together(self, items: Sequence[Item], columns: Ints) -> None:
         shapes = self._shapes(items, columns)
-        if not shapes:
+        if not shapes.members:
             return
         problem, offers = self._problem(shapes, columns)
         packing = pack(problem, rounds=self.rounds)
@@ -84,36 +83,30 @@ class Launcher:
             return
         for pattern in packing.patterns:
             for _ in range(pattern.times):
-                self._open(shapes, pattern, offers)
+                self._open(shapes.members, pattern, offers)
 
-    def _shapes(self, items: Sequence[Item], columns: Ints) -> list[Shape]:
+    def _shapes(self, items: Sequence[Item], columns: Ints) -> Shapes:
         """Return the items that some column takes, those with equal requests, places and host rules together."""
-        shapes: dict[tuple[object, ...], Shape] = {}
+        known = self.bins.columns
         affordable = columns[self.budget.affords()[columns]]
-        for item in items:
-            row = self.bins.columns.row(item.rule)
-            fits = self.bins.columns.open_to(item.rule) & self.bins.columns.holding(item.request)
-            if fits[affordable].any():
-                key = item.request.tobytes(), id(row), self.hosts.clique(item), bool(self.hosts.of(item))
-                shapes.setdefault(key, []).append(item)
-        return list(shapes.values())
+        fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[affordable].any()]
+        return shapes_of(((item, id(known.row(item.rule))) for item in fit), self.hosts)
 
-    def _problem(self, shapes: Sequence[Shape], columns: Ints) -> tuple[Problem, _Offers]:
-        leaders = [shape[0] for shape in shapes]
+    def _problem(self, shapes: Shapes, columns: Ints) -> tuple[Problem, _Offers]:
+        leaders = [shape[0] for shape in shapes.members]
         rows = np.stack([self.bins.columns.row(item.rule)[columns] for item in leaders])
         offers, prices, admits = _offers(self.bins, rows, columns)
-        cliques = [self.hosts.clique(item) for item in leaders]
-        known = sorted({clique for clique in cliques if clique is not None})
         problem = Problem(
             request=np.stack([item.request for item in leaders]),
-            count=np.array([sum(item.left for item in shape) for shape in shapes]),
-            clique=np.array([-1 if clique is None else known.index(clique) for clique in cliques]),
-            most=np.array([*(float(cap) for _, cap in known), np.inf]),
+            count=np.array([sum(item.left for item in shape) for shape in shapes.members]),
+            clique=shapes.clique,
+            most=shapes.most,
             room=self.bins.columns.room[offers.column],
             price=prices + self.node_fee,
             admits=admits,
             charge=self.budget.charge[offers.column],
             budget=self.budget.left,
+            groups=shapes.groups,
         )
         return problem, offers
 
