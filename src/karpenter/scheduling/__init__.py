@@ -5,6 +5,7 @@ Pure: functions of an immutable snapshot. Never: I/O, a clock, randomness, a clo
 
 from karpenter.scheduling.demand import Demand, Fulfilment
 from karpenter.scheduling.policy import Options, Policy, PreferencePolicy
+from karpenter.scheduling.pricing import PreferencePrices, PricedPreference, prices_of_preferences
 from karpenter.scheduling.reporter import Reporter, StopCheck, never
 from karpenter.scheduling.snapshot import NodeView, PoolView, Snapshot, Volumes
 from karpenter.scheduling.solution import ClaimPlan, Layer, Reason, Solution, Unschedulable
@@ -20,6 +21,8 @@ __all__ = [
     "Policy",
     "PoolView",
     "PreferencePolicy",
+    "PreferencePrices",
+    "PricedPreference",
     "Reason",
     "Reporter",
     "Snapshot",
@@ -28,5 +31,6 @@ __all__ = [
     "Unschedulable",
     "Volumes",
     "never",
+    "prices_of_preferences",
     "solve",
 ]

@@ -18,6 +18,8 @@ class Policy:
     node_fee: float = 0.01
     """USD per hour added for every node, so that fewer nodes win among equal prices."""
     preferences: PreferencePolicy = "Respect"
+    waived: frozenset[str] = frozenset()
+    """Single preferences that are not heeded, in the words of `Level.given_up`."""
     max_pods_per_node: int = 110
     """Cap beside what the instance type and the kubelet allow."""
     rails: bool = True

@@ -5,8 +5,9 @@ Source: spec v1alpha5 §2.5 and §2.7, spec v1 S-25 … S-27.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from karpenter.model.labels import HOSTNAME
 from karpenter.model.requirements import Requirements
@@ -66,25 +67,30 @@ class Level:
 
 
 def levels_of(
-    profile: Profile, terms: Terms, policy: PreferencePolicy, *, has_preferred_taints: bool
+    profile: Profile,
+    terms: Terms,
+    policy: PreferencePolicy,
+    *,
+    has_preferred_taints: bool,
+    waived: frozenset[str] = frozenset(),
 ) -> tuple[Level, ...]:
     """Return what to ask for in turn, the most first; the last level keeps only what is required.
 
     Under `Respect` every preference counts as required until nothing can serve it; of preferred node affinity that is
     the heaviest term, and the next one once it is gone. All alternatives of the required node affinity are open at
     every level, so step 1 of §2.7 never has to be taken. Pods that the scheduler makes room for on a node wait for that
-    as long as the node is there and would hold them (S-1); it has weighed their preferences already.
+    as long as the node is there and would hold them (S-1); it has weighed their preferences already. Those `waived` are
+    left out, in the words of `given_up`.
     """
-    required = NodeRule(
-        with_volumes(profile.terms, profile.volumes), profile.tolerations, ignores_preferred_taints=True
-    )
+    required = required_rule(profile)
     levels: list[Level] = []
+    given_up: str | None = ""
     if profile.nominated:
         levels.append(Level(required.within({HOSTNAME: profile.nominated}), terms.required))
+        given_up = f"{NOMINATION} {profile.nominated}"
     if policy == "Ignore":
-        return (*levels, Level(required, terms.required))
-    wishes = _Wishes(profile, terms, taints=has_preferred_taints)
-    given_up: str | None = ""
+        return (*levels, Level(required, terms.required, given_up))
+    wishes = _Wishes(profile, terms, taints=has_preferred_taints, waived=waived)
     while given_up is not None:
         level = Level(wishes.rule(), wishes.terms(), given_up)
         if not levels or (level.rule, level.terms) != (levels[-1].rule, levels[-1].terms):
@@ -93,17 +99,29 @@ def levels_of(
     return tuple(levels)
 
 
+def required_rule(profile: Profile) -> NodeRule:
+    """Return what pods demand of a node when every preference is given up."""
+    terms = with_volumes(profile.terms, profile.volumes)
+    return NodeRule(terms, profile.tolerations, ignores_preferred_taints=True)
+
+
+NOMINATION: Final = "nomination to"
+
+
 class _Wishes:
     """The preferences of a profile that still stand, and the order in which they fall (§2.7)."""
 
-    def __init__(self, profile: Profile, terms: Terms, *, taints: bool) -> None:
+    def __init__(self, profile: Profile, terms: Terms, *, taints: bool, waived: frozenset[str]) -> None:
+        def heeded(wishes: Iterable[Term]) -> list[Term]:
+            return [term for term in wishes if _words(term) not in waived]
+
         self._profile = profile
         self._required = terms.required
-        self._near = list(terms.preferred_affinity)
-        self._far = list(terms.preferred_anti_affinity)
-        self._node = list(profile.preferred)
-        self._spread = list(terms.soft_spread)
-        self._avoids_taints = taints
+        self._near = heeded(terms.preferred_affinity)
+        self._far = heeded(terms.preferred_anti_affinity)
+        self._node = [wanted for wanted in profile.preferred if _node_words(wanted) not in waived]
+        self._spread = heeded(terms.soft_spread)
+        self._avoids_taints = taints and _TAINTS not in waived
 
     def rule(self) -> NodeRule:
         profile = self._profile
@@ -120,15 +138,26 @@ class _Wishes:
         """Give up the next preference and return it in words; None when none is left."""
         for wishes in (self._near, self._far):
             if wishes:
-                return f"preferred {wishes.pop(0)}"
+                return _words(wishes.pop(0))
         if self._node:
-            return f"preferred node affinity {', '.join(map(str, self._node.pop(0).values()))}"
+            return _node_words(self._node.pop(0))
         if self._spread:
             gone = self._spread[0]
             self._spread[0] = self._spread[-1]
             self._spread.pop()
-            return f"preferred {gone}"
+            return _words(gone)
         if self._avoids_taints:
             self._avoids_taints = False
-            return "PreferNoSchedule taints"
+            return _TAINTS
         return None
+
+
+_TAINTS: Final = "PreferNoSchedule taints"
+
+
+def _words(term: Term) -> str:
+    return f"preferred {term}"
+
+
+def _node_words(wanted: Requirements) -> str:
+    return f"preferred node affinity {', '.join(map(str, wanted.values()))}"

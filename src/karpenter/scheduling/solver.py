@@ -7,6 +7,7 @@ Source: spec v1alpha5 §2.3 … §2.11, spec v1 §2.2 … §2.7.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -32,9 +33,10 @@ from karpenter.scheduling.limits import budget_of
 from karpenter.scheduling.machines import Machines
 from karpenter.scheduling.nodes import nodes_of
 from karpenter.scheduling.policy import Options, Policy
+from karpenter.scheduling.preferences import policy_for
 from karpenter.scheduling.reasons import Judge
 from karpenter.scheduling.reporter import Reporter, StopCheck, never
-from karpenter.scheduling.rules import Level, NodeRule, levels_of
+from karpenter.scheduling.rules import NOMINATION, Level, NodeRule, levels_of, required_rule
 from karpenter.scheduling.sharing import SharedVolumes
 from karpenter.scheduling.snapshot import PoolView, Snapshot
 from karpenter.scheduling.solution import Solution
@@ -68,6 +70,16 @@ def solve(
     return answer.build(work.waits, demand, complete=complete)
 
 
+def preferences_of(snapshot: Snapshot, demand: Demand, options: Options) -> Counter[str]:
+    """Return the preferences of the demanded pods in the words of `Level.given_up`, and how many pods state each."""
+    setting = _Setting(snapshot, demand, options)
+    stated: Counter[str] = Counter()
+    for cls in setting.grouping.classes:
+        words = {level.given_up for level in setting.ladders[cls.profile]} - {""}
+        stated.update({wish: cls.size for wish in words if not wish.startswith(NOMINATION)})
+    return stated
+
+
 class _Setting:
     """The input of a solve in the solver's own form."""
 
@@ -82,7 +94,7 @@ class _Setting:
         defaults = Defaults.of(snapshot, options.policy.default_spread)
         surroundings = Surroundings(self._stores, defaults, self._nodes.hostnames)
         self.grouping = group(demand.pods, surroundings, visible=visible)
-        self._ladders = _ladders(self.grouping, snapshot, options.policy)
+        self.ladders = _ladders(self.grouping, snapshot, options.policy)
         self._daemons = daemons_of(snapshot)
         self._columns = self._make_columns(options.policy)
         self._budget = budget_of(self._columns)
@@ -91,8 +103,8 @@ class _Setting:
         )
 
     def _make_columns(self, policy: Policy) -> Columns:
-        demands = [term for ladder in self._ladders for level in ladder for term in level.rule.terms]
-        demands += _domain_demands(self._ladders, self._snapshot.pools)
+        demands = [term for ladder in self.ladders for level in ladder for term in level.rule.terms]
+        demands += _domain_demands(self.ladders, self._snapshot.pools)
         lanes = lanes_of(self._snapshot.pools, tuple(dict.fromkeys(demands)), well_known=self._well_known)
         return columns_of(
             lanes,
@@ -116,7 +128,7 @@ class _Setting:
             return bool(there.any()) or (wait.may_launch and bool(new.any()))
 
         scene = Scene(nodes, columns, self._daemons, census)
-        domains, hosts = rules_of(self.grouping, self._ladders, scene, reach=reach)
+        domains, hosts = rules_of(self.grouping, self.ladders, scene, reach=reach)
         volumes = SharedVolumes.of(self._stores, columns.resources)
         bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
         machines = Machines(columns, budget, most_types=self._options.max_instance_types)
@@ -152,7 +164,7 @@ class _Setting:
             Wait(
                 index=at,
                 cls=cls,
-                levels=self._ladders[cls.profile],
+                levels=self.ladders[cls.profile],
                 request=np.array([cls.requests.get(name, 0) for name in resources], dtype=np.float64),
                 left=0 if cls.fault else cls.size,
                 may_launch=self._may_launch and not policy.is_expendable(cls.priority),
@@ -163,9 +175,16 @@ class _Setting:
 
 def _ladders(grouping: Grouping, snapshot: Snapshot, policy: Policy) -> list[tuple[Level, ...]]:
     """Return the levels of each profile."""
+    well_known = WELL_KNOWN | snapshot.well_known
     soft = _has_preferred_taints(snapshot)
     return [
-        levels_of(profile, terms_of(profile, snapshot.namespaces), policy.preferences, has_preferred_taints=soft)
+        levels_of(
+            profile,
+            terms_of(profile, snapshot.namespaces),
+            policy_for(required_rule(profile), snapshot.pools, policy.preferences, well_known=well_known),
+            has_preferred_taints=soft,
+            waived=policy.waived,
+        )
         for profile in grouping.profiles
     ]
 
