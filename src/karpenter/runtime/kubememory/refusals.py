@@ -63,6 +63,15 @@ class Causes:
         """Note that a value cannot be."""
         self._add("FieldValueInvalid", field, f"Invalid value: {_shown(value)}: {detail}")
 
+    def broken(self, field: str, value: object, detail: str, *, reason: str) -> None:
+        """Note a rule that the kind's author wrote, in the author's words."""
+        kind = {"FieldValueForbidden": "Forbidden", "FieldValueRequired": "Required value"}.get(reason)
+        self._add(reason, field, f"{kind}: {detail}" if kind else f"Invalid value: {_shown(value)}: {detail}")
+
+    def unchecked(self, detail: str) -> None:
+        """Note that further rules were not looked at."""
+        self._add("FieldValueInvalid", "<nil>", f"Invalid value: {detail}")
+
     def wrong_type(self, field: str, value: object, detail: str) -> None:
         """Note that a value is of another type than the schema says."""
         self._add("FieldValueTypeInvalid", field, f"Invalid value: {_shown(value)}: {detail}")

@@ -24,6 +24,7 @@ from karpenter.runtime.kubememory.deletion import (
     is_released,
     request_deletion,
 )
+from karpenter.runtime.kubememory.expiry import EVENTS, SWEEP_EVERY_S, expired
 from karpenter.runtime.kubememory.gate import FieldValidation, Gate
 from karpenter.runtime.kubememory.history import Follower
 from karpenter.runtime.kubememory.journal import Journal
@@ -102,6 +103,7 @@ class MemoryStore:
         self.registry = Registry(BUILTIN)
         """The kinds served now."""
         self._custom = CustomKinds(self.registry)
+        self._next_sweep_at = 0.0
         self._gate = Gate(self._custom, [usual_admission(self)])
         self._storage.restore(self._restored)
         bootstrap(self)
@@ -343,8 +345,17 @@ class MemoryStore:
     def _put(self, resource: ApiResource, tree: RawObject) -> Record:
         if resource.key == DEFINITIONS:
             self._custom.install(tree)
+        elif resource.key == EVENTS:
+            self._expire_events(resource)
         self._set_stored_version(resource, tree)
         return self._storage.write(resource, tree)
+
+    def _expire_events(self, resource: ApiResource) -> None:
+        now = self._clock.now()
+        if now >= self._next_sweep_at:
+            self._next_sweep_at = now + SWEEP_EVERY_S
+            for record, tree in expired(self._storage.all(EVENTS), now):
+                self._drop(resource, record, tree)
 
     def _set_stored_version(self, resource: ApiResource, tree: RawObject) -> None:
         if custom := self._custom.find(resource):

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from karpenter.runtime.kube import RawObject
 from karpenter.runtime.kubememory.refusals import Causes
+from karpenter.runtime.kubememory.schema import expressions
 from karpenter.runtime.kubememory.schema.builtin import metadata_schema
 from karpenter.runtime.kubememory.schema.rules import check
 from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema, Shape
@@ -34,14 +35,20 @@ class StructuralSchema:
     """The `openAPIV3Schema` of the definition."""
     shape: Schema
     """The same as far as merging and pruning need it, with Kubernetes' own metadata."""
+    has_expressions: bool
+    """Whether it states rules in CEL."""
 
     def fill(self, tree: RawObject) -> None:
         """Put in the defaults of fields that are absent."""
         _fill(tree, self.source, skip=_ROOT_FIELDS)
 
-    def check(self, tree: RawObject, causes: Causes) -> None:
-        """Note every rule that an object breaks."""
-        check({name: value for name, value in tree.items() if name not in _ROOT_FIELDS}, self.source, "", causes=causes)
+    def check(self, tree: RawObject, causes: Causes, *, old: RawObject | None = None) -> None:
+        """Note every rule that an object breaks; `old` is what it was before an update."""
+        own = _own_fields(tree)
+        check(own, self.source, "", causes=causes)
+        if self.has_expressions:
+            before = expressions.ABSENT if old is None else _own_fields(old)
+            expressions.check_expressions(own, before, self.source, causes=causes)
 
 
 def read_schema(source: JsonSchema | None) -> StructuralSchema:
@@ -53,7 +60,12 @@ def read_schema(source: JsonSchema | None) -> StructuralSchema:
         "kind": Schema("string"),
         "metadata": metadata_schema(),
     }
-    return StructuralSchema(source or {}, replace(shape, shape="object", fields=fields))
+    whole = replace(shape, shape="object", fields=fields)
+    return StructuralSchema(source or {}, whole, bool(source) and expressions.has_expressions(source or {}))
+
+
+def _own_fields(tree: RawObject) -> RawObject:
+    return {name: value for name, value in tree.items() if name not in _ROOT_FIELDS}
 
 
 def _shape(source: JsonSchema) -> Schema:
