@@ -153,6 +153,18 @@ def test_the_status_of_a_custom_kind_is_judged_too(api) -> None:
         api.patch("widgets", "w1", {"status": {"phase": 3}}, subresource="status")
 
 
+def test_what_an_update_leaves_alone_is_not_judged_again(api) -> None:
+    api.define()
+    api.create(a_widget(size=1))
+    definition = api.get("customresourcedefinitions", "widgets.example.com")
+    spec = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["size"]["minimum"] = 10
+    api.update(definition)
+    assert api.patch("widgets", "w1", {"status": {"phase": "Ready"}}, subresource="status")["status"]
+    with pytest.raises(Invalid, match=r"spec\.size in body should be greater than or equal to 10"):
+        api.patch("widgets", "w1", {"spec": {"size": 2}})
+
+
 def test_a_changed_definition_counts_from_then_on(api) -> None:
     api.define()
     definition = api.get("customresourcedefinitions", "widgets.example.com")

@@ -19,6 +19,7 @@ from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema, Shape
 JsonSchema: TypeAlias = Mapping[str, Any]
 
 _ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
+_COMBINATIONS: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "additionalProperties"})
 _SCALARS: Final[dict[str, Shape]] = {
     "string": "string",
     "integer": "integer",
@@ -45,10 +46,23 @@ class StructuralSchema:
     def check(self, tree: RawObject, causes: Causes, *, old: RawObject | None = None) -> None:
         """Note every rule that an object breaks; `old` is what it was before an update."""
         own = _own_fields(tree)
-        check(own, self.source, "", causes=causes)
+        if old is None or _COMBINATIONS & self.source.keys():
+            check(own, self.source, "", causes=causes)
+        else:
+            # A status write need not read a spec of hundreds of instance types again.
+            self._check_changed(own, old, causes)
         if self.has_expressions:
             before = expressions.ABSENT if old is None else _own_fields(old)
             expressions.check_expressions(own, before, self.source, causes=causes)
+
+    def _check_changed(self, own: RawObject, old: RawObject, causes: Causes) -> None:
+        for name in self.source.get("required", ()):
+            if name not in own and name not in _ROOT_FIELDS:
+                causes.required(name)
+        properties = self.source.get("properties", {})
+        for name, value in own.items():
+            if name in properties and (name not in old or value != old[name]):
+                check(value, properties[name], name, causes=causes)
 
 
 def read_schema(source: JsonSchema | None) -> StructuralSchema:
