@@ -7,7 +7,7 @@ that there is another API server, alone with its store.
 
 import itertools
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+
+
+REPORTED = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def report_line(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """What adds a line of figures to the end of pytest's output."""
+    return request.config.stash.setdefault(REPORTED, []).append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    lines = config.stash.get(REPORTED, [])
+    if lines:
+        terminalreporter.section("figures")
+        terminalreporter.write("".join(f"{line}\n" for line in lines))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,63 @@
+"""Plans for clusters that mix every constraint, on the real scheduler: every planned pod binds, no node stays empty.
+
+What kube-scheduler does with a tight plan is its own business: it spreads where we pack. So a planned pod may find its
+place taken and need a second wave, which is counted; but bound it gets.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+import pytest
+
+from karpenter.runtime.kubehttp import HttpKubeClient
+from tests.e2e.differential.trial import Arrival, Outcome, trial
+
+pytestmark = [pytest.mark.real_time, pytest.mark.timeout(600)]
+
+AT_ONCE = 6
+"""Clusters at a time: most of a trial is waiting."""
+WAYS = [
+    pytest.param("held", False, id="held"),
+    pytest.param("held", True, id="held-with-hints"),
+    pytest.param("staggered", False, id="staggered"),
+    pytest.param("staggered", True, id="staggered-with-hints"),
+]
+
+
+async def outcome_of(kube: HttpKubeClient, seeds: Iterable[int], arrival: Arrival, *, hints: bool) -> Outcome:
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(seed: int) -> Outcome:
+        async with gate:
+            name = f"mix-{seed}-{arrival}{'-h' if hints else ''}"
+            return await trial(kube, seed, name=name, arrival=arrival, hints=hints)
+
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(one(seed)) for seed in seeds]
+    return sum((task.result() for task in running), Outcome())
+
+
+def hold_to(outcome: Outcome, *, hints: bool) -> None:
+    """Judge what came of many clusters. The scheduler draws among equals, so shares have slack."""
+    assert (outcome.unbound, outcome.disputed) == ([], [])
+    assert outcome.empty_nodes <= 0.1 * outcome.nodes, outcome.empty
+    assert outcome.second_wave_pods <= (0.05 if hints else 0.2) * outcome.planned
+    assert len(outcome.stranded) <= outcome.second_wave_pods
+
+
+@pytest.mark.parametrize("arrival, hints", WAYS)
+async def test_what_is_planned_gets_bound(kube: HttpKubeClient, arrival: Arrival, hints: bool, report_line) -> None:
+    outcome = await outcome_of(kube, range(20), arrival, hints=hints)
+    report_line(f"{arrival}, hints {'on' if hints else 'off'}: {outcome}")
+    hold_to(outcome, hints=hints)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("arrival, hints", WAYS)
+async def test_what_is_planned_gets_bound_many_times(
+    kube: HttpKubeClient, arrival: Arrival, hints: bool, report_line
+) -> None:
+    outcome = await outcome_of(kube, range(1000, 1200), arrival, hints=hints)
+    report_line(f"{arrival}, hints {'on' if hints else 'off'}: {outcome}")
+    hold_to(outcome, hints=hints)
