@@ -38,10 +38,13 @@ async def outcome_of(kube: HttpKubeClient, seeds: Iterable[int], arrival: Arriva
 
 
 def hold_to(outcome: Outcome, *, hints: bool) -> None:
-    """Judge what came of many clusters. The scheduler draws among equals, so shares have slack."""
+    """Judge what came of many clusters. Shares have slack: the scheduler draws among equals, and nodes come as they do.
+
+    Without hints it spreads pods where the plan packs them, so some places are gone and some nodes not needed.
+    """
     assert (outcome.unbound, outcome.disputed) == ([], [])
-    assert outcome.empty_nodes <= 0.1 * outcome.nodes, outcome.empty
-    assert outcome.second_wave_pods <= (0.05 if hints else 0.2) * outcome.planned
+    assert outcome.second_wave_pods <= (0.1 if hints else 0.3) * outcome.planned
+    assert outcome.empty_nodes <= (0.05 if hints else 0.25) * outcome.nodes, outcome.empty
     assert len(outcome.stranded) <= outcome.second_wave_pods
 
 
