@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from karpenter.model.core import Pod
 from karpenter.scheduling.bins import Bins
@@ -16,8 +15,6 @@ from karpenter.scheduling.plans import claim_plans, deal_pods, placements
 from karpenter.scheduling.reasons import Judge
 from karpenter.scheduling.reporter import Reporter
 from karpenter.scheduling.solution import Reason, Solution, Unschedulable
-
-_NOTHING_LAUNCHED: Final = (Reason(None, "pool", "NoRoom", "no node has room for it, and nothing may be launched"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class Answer:
     def build(self, waits: Sequence[Wait], demand: Demand, *, complete: bool) -> Solution:
         """Return what was found; a group that must be placed as a whole and cannot be is not placed at all."""
         pods, left = deal_pods(self.bins, self.classes)
-        refused = self._refused(waits, left, demand) if complete else ()
+        refused = self._refused(waits, left) if complete else ()
         if demand.fulfilment == "all-or-nothing" and any(left):
             placed = [pod for group in pods for pod in group]
             solution = Solution(unschedulable=(*refused, *_with_the_group(placed, refused)), complete=complete)
@@ -44,14 +41,11 @@ class Answer:
         self._report(solution, pods)
         return solution
 
-    def _refused(
-        self, waits: Sequence[Wait], left: Sequence[Sequence[Pod]], demand: Demand
-    ) -> tuple[Unschedulable, ...]:
+    def _refused(self, waits: Sequence[Wait], left: Sequence[Sequence[Pod]]) -> tuple[Unschedulable, ...]:
         refused: list[Unschedulable] = []
         for wait, pods in zip(waits, left, strict=True):
             if pods:
-                checked = demand.fulfilment == "check-only" and wait.cls.fault is None
-                reasons = _NOTHING_LAUNCHED if checked else self.judge.reasons(wait)
+                reasons = self.judge.reasons(wait)
                 refused.extend(Unschedulable(pod, reasons) for pod in pods)
         return tuple(refused)
 

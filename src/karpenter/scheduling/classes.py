@@ -28,6 +28,7 @@ from karpenter.scheduling.volumes import Alternatives, Attachment
 Port: TypeAlias = tuple[str, int, str]
 """IP, port, protocol; `0.0.0.0` stands for every address."""
 
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -113,6 +114,14 @@ class Grouping:
     def profile(self, cls: PodClass) -> Profile:
         """Return the profile of a class."""
         return self.profiles[cls.profile]
+
+
+def clash(one: Port, other: Port) -> bool:
+    """Return whether two host ports cannot be on one node (SCH-60)."""
+    everywhere = {"0.0.0.0", "::"}  # noqa: S104 - compared, never bound
+    if one[1:] != other[1:]:
+        return False
+    return one[0] == other[0] or one[0] in everywhere or other[0] in everywhere
 
 
 @dataclass(frozen=True, slots=True)

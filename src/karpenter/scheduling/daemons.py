@@ -34,6 +34,8 @@ class Daemon:
     requests: Resources
     rule: NodeRule
     ports: tuple[Port, ...] = ()
+    name: str = ""
+    """Namespace and name of its pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def daemons_of(snapshot: Snapshot) -> tuple[Daemon, ...]:
     for cls in grouping.classes:
         profile = grouping.profile(cls)
         rule = NodeRule(profile.terms, profile.tolerations, ignores_preferred_taints=True)
-        found.extend(Daemon(cls.requests, rule, profile.ports) for _ in cls.pods)
+        found.extend(Daemon(cls.requests, rule, profile.ports, str(pod.metadata.key)) for pod in cls.pods)
     return tuple(found)
 
 

@@ -25,6 +25,8 @@ class HostGroup:
     kind: Kind
     cap: int = 1
     """The skew of a spread; 1 for the other kinds."""
+    is_soft: bool = False
+    """Whether it is a preference: pods that state it keep nobody else away."""
     total: int = 0
     """Pods that the rule means, on all hosts."""
     _count: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -56,7 +58,7 @@ class HostGroup:
         if meant:
             self._count[row] += pods
             self.total += pods
-        if owner:
+        if owner and not self.is_soft:
             self._owned[row] += pods
 
     def clear(self, row: int) -> None:

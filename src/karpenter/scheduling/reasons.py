@@ -15,12 +15,13 @@ from karpenter.model.requirements import Conflict, Requirements
 from karpenter.model.resources import CPU, NODES
 from karpenter.scheduling.amounts import shown
 from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Bools, table_of
-from karpenter.scheduling.classes import PodClass, Profile
+from karpenter.scheduling.classes import PodClass, Profile, clash
 from karpenter.scheduling.daemons import Daemon, load_of
 from karpenter.scheduling.flexibility import spectra_of, within
 from karpenter.scheduling.items import Wait
 from karpenter.scheduling.lanes import Lane, type_mask
 from karpenter.scheduling.limits import Budget
+from karpenter.scheduling.obstacles import Obstacle, Obstacles, shown_port
 from karpenter.scheduling.policy import Policy
 from karpenter.scheduling.rules import NodeRule
 from karpenter.scheduling.snapshot import PoolView, Snapshot
@@ -28,6 +29,7 @@ from karpenter.scheduling.solution import Layer, Reason
 
 _ABSURD_MILLICORES = 1_000_000_000
 """A million cores: somebody wrote M for m (SCH-25, TV-85)."""
+_TOGETHER = "no type that would do fits under all limits of the pool together"
 _OWN_KEYS = frozenset({labels.PROVISIONER, labels.NODEPOOL})
 
 
@@ -49,6 +51,7 @@ class _Subject:
     cls: PodClass
     profile: Profile
     rule: NodeRule
+    obstacles: tuple[Obstacle, ...]
 
     def is_by_volumes(self, key: str) -> bool:
         """Return whether volumes of the pods speak of the label."""
@@ -84,29 +87,37 @@ class Judge:
     well_known: frozenset[str]
     profiles: tuple[Profile, ...]
     policy: Policy
+    obstacles: Obstacles
 
     def reasons(self, wait: Wait) -> tuple[Reason, ...]:
-        """Return why no pool takes the copies that still wait, at the level they ended at."""
+        """Return why no node and no pool takes the copies that still wait, at the level they ended at."""
         cls, rule = wait.cls, wait.levels[wait.at].rule
         if cls.fault is not None:
             return (Reason(None, "pod", cls.fault.code, cls.fault.message),)
-        if self.policy.is_expendable(cls.priority):
-            least = self.policy.expendable_priority
-            message = (
-                f"no node has room for it, and its priority, {cls.priority}, is below {least}: no node is launched"
-            )
-            return (Reason(None, "pod", "PriorityTooLow", message),)
-        if not self.snapshot.pools:
-            return (
-                Reason(None, "pool", "NoPools", "there is no NodePool or Provisioner that could launch a node for it"),
-            )
-        subject = _Subject(cls, self.profiles[cls.profile], rule)
+        others = self.obstacles.of(wait)
+        barred = self._barred(wait)
+        if barred is not None:
+            return (barred, *(Reason(None, "pod", obstacle.code, obstacle.message) for obstacle in others))
+        subject = _Subject(cls, self.profiles[cls.profile], rule, others)
         judged = [(view, self._misses(view, subject)) for view in self.snapshot.pools]
         judged.sort(key=lambda entry: (len(entry[1]), -entry[1][0].step))
         return tuple(
             Reason(view.pool.key, misses[0].layer, misses[0].code, "; ".join(miss.message for miss in misses))
             for view, misses in judged
         )
+
+    def _barred(self, wait: Wait) -> Reason | None:
+        """Return why nothing may be launched for the pods whatever they ask for; None when something may."""
+        priority, least = wait.cls.priority, self.policy.expendable_priority
+        if self.policy.is_expendable(priority):
+            message = f"no node has room for it, and its priority, {priority}, is below {least}: no node is launched"
+            return Reason(None, "pod", "PriorityTooLow", message)
+        if not wait.may_launch:
+            return Reason(None, "pool", "NoRoom", "no node has room for it, and nothing may be launched")
+        if not self.snapshot.pools:
+            message = "there is no NodePool or Provisioner that could launch a node for it"
+            return Reason(None, "pool", "NoPools", message)
+        return None
 
     def _misses(self, view: PoolView, subject: _Subject) -> list[_Miss]:
         rule = subject.rule
@@ -120,7 +131,7 @@ class Judge:
         if term is None:
             return [subject.no_term()]
         found = [*self._taints(lane, rule), *self._labels(lane, subject, term)]
-        return found + list(self._machines(lane, subject.cls, term if not found else Requirements(), after=bool(found)))
+        return found + list(self._machines(lane, subject, term if not found else Requirements(), after=bool(found)))
 
     def _taints(self, lane: Lane, rule: NodeRule) -> Iterator[_Miss]:
         kept_off = rule.untolerated(lane.view.pool.template.taints)
@@ -144,8 +155,9 @@ class Judge:
             else:
                 yield _Miss(2, "pod", "RequirementsConflict", str(conflict))
 
-    def _machines(self, lane: Lane, cls: PodClass, term: Requirements, *, after: bool) -> Iterator[_Miss]:
+    def _machines(self, lane: Lane, subject: _Subject, term: Requirements, *, after: bool) -> Iterator[_Miss]:
         """Yield what is wrong with the pool's types for the pod; `after` other misses only size is still looked at."""
+        cls = subject.cls
         own = type_mask(lane, lane.requirements)
         if not own.any():
             yield _Miss(3, "pool", "NoInstanceTypes", "no instance type meets the pool's own requirements")
@@ -158,8 +170,22 @@ class Judge:
         if not holding.any():
             yield self._too_small(lane, cls, matching, term=term)
         elif not after:
-            nothing = self._nothing_there(lane, holding, term)
-            yield nothing or self._too_few_values(lane, holding, term) or self._limit(lane, holding, term)
+            miss = self._nothing_there(lane, holding, term) or self._port_of_daemon(lane, subject, holding)
+            miss = miss or self._too_few_values(lane, holding, term) or self._limit(lane, holding)
+            if miss is not None or not subject.obstacles:
+                yield miss or _Miss(6, "pool", "LimitsExceeded", _TOGETHER)
+            else:
+                yield from (_Miss(5, "pod", obstacle.code, obstacle.message) for obstacle in subject.obstacles)
+
+    def _port_of_daemon(self, lane: Lane, subject: _Subject, holding: Bools) -> _Miss | None:
+        """Return the DaemonSet that takes a host port of the pods on every machine that would do; None without one."""
+        load = load_of(lane, self.daemons, well_known=self.well_known)
+        for port in subject.profile.ports:
+            for daemon, types in load.counts:
+                if not (holding & ~types).any() and any(clash(port, taken) for taken in daemon.ports):
+                    words = f"host port {shown_port(port)} is taken on every new node by {daemon.name} of a DaemonSet"
+                    return _Miss(3, "pod", "HostPortTaken", words)
+        return None
 
     def _too_few_values(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss | None:
         """Return which of the pool's minValues the types that would do cannot keep (S-47); None when they can."""
@@ -231,7 +257,7 @@ class Judge:
             )
         return _Miss(5, "cloud", "NotOffered", f"no type that would do is offered ({where})")
 
-    def _limit(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss:
+    def _limit(self, lane: Lane, holding: Bools) -> _Miss | None:
         pool, table = lane.view.pool, lane.table
         for q, (key, resource) in enumerate(self.budget.names):
             if key != pool.key:
@@ -247,7 +273,7 @@ class Judge:
                     f"{shown(resource, int(sizes[smallest]))}"
                 )
                 return _Miss(6, "pool", "LimitExceeded", message)
-        return _Miss(6, "pool", "LimitsExceeded", "no type that would do fits under all limits of the pool together")
+        return None
 
 
 def _places(lane: Lane, term: Requirements) -> Bools:

@@ -84,12 +84,13 @@ def levels_of(
     """
     required = required_rule(profile)
     levels: list[Level] = []
-    given_up: str | None = ""
+    before = ""
     if profile.nominated:
         levels.append(Level(required.within({HOSTNAME: profile.nominated}), terms.required))
-        given_up = f"{NOMINATION} {profile.nominated}"
+        before = f"{NOMINATION} {profile.nominated}"
     if policy == "Ignore":
-        return (*levels, Level(required, terms.required, given_up))
+        return (*levels, Level(required, terms.required, before))
+    given_up: str | None = before
     wishes = _Wishes(profile, terms, taints=has_preferred_taints, waived=waived)
     while given_up is not None:
         level = Level(wishes.rule(), wishes.terms(), given_up)

@@ -32,6 +32,7 @@ from karpenter.scheduling.launch import Launcher
 from karpenter.scheduling.limits import budget_of
 from karpenter.scheduling.machines import Machines
 from karpenter.scheduling.nodes import nodes_of
+from karpenter.scheduling.obstacles import Obstacles
 from karpenter.scheduling.policy import Options, Policy
 from karpenter.scheduling.preferences import policy_for
 from karpenter.scheduling.reasons import Judge
@@ -66,7 +67,7 @@ def solve(
     setting = _Setting(snapshot, demand, options)
     work = setting.work(reporter)
     complete = work.run(stop)
-    answer = Answer(work.bins, setting.grouping.classes, work.machines, setting.judge, reporter)
+    answer = Answer(work.bins, setting.grouping.classes, work.machines, setting.judge(work), reporter)
     return answer.build(work.waits, demand, complete=complete)
 
 
@@ -98,8 +99,18 @@ class _Setting:
         self._daemons = daemons_of(snapshot)
         self._columns = self._make_columns(options.policy)
         self._budget = budget_of(self._columns)
-        self.judge = Judge(
-            snapshot, self._daemons, self._budget, self._well_known, self.grouping.profiles, options.policy
+
+    def judge(self, work: Work) -> Judge:
+        """Return who says why, for the state in which the solve ended."""
+        profiles = self.grouping.profiles
+        return Judge(
+            self._snapshot,
+            self._daemons,
+            self._budget,
+            self._well_known,
+            profiles,
+            self._options.policy,
+            Obstacles(work.bins, work.domains, work.hosts, profiles),
         )
 
     def _make_columns(self, policy: Policy) -> Columns:
