@@ -58,6 +58,16 @@ class Home:
             self._values[key] = frozenset().union(*(shape.values(key) for shape in self.shapes))
         return self._values[key]
 
+    def values_for(self, key: str, selector: NodeSelector | None, labels: Mapping[str, str]) -> frozenset[str]:
+        """Return the values that the label may have where node affinity and node selector hold."""
+        if key == HOSTNAME:
+            return self.values(key)
+        known = repr((key, selector, sorted(labels.items())))
+        if known not in self._values:
+            admitting = (shape for shape in self.shapes if _admits(shape, selector, labels))
+            self._values[known] = frozenset().union(*(shape.values(key) for shape in admitting))
+        return self._values[known]
+
     def has_surely(self, key: str) -> bool:
         """Return whether the label will be there in every shape."""
         return key == HOSTNAME or all(shape.values(key) for shape in self.shapes)

@@ -161,7 +161,7 @@ def _skew(
     key = canonical(constraint.topology_key)
     most, least = 0, dict[str, int]()
     for home, count, surely in counted:
-        values = frozenset((domain,)) if home is who.home else home.values(key)
+        values = frozenset((domain,)) if home is who.home else _domains(home, who.pod, constraint)
         for value in values:
             least.setdefault(value, 0)
         if domain in values:
@@ -171,7 +171,10 @@ def _skew(
     # The pods that make a domain full by bad luck are in it in that case.
     least[domain] = most
     certain = {
-        value for home, _, surely in counted for value in home.values(key) if len(home.values(key)) == 1 and surely
+        value
+        for home, _, surely in counted
+        for value in _domains(home, who.pod, constraint)
+        if len(_domains(home, who.pod, constraint)) == 1 and surely
     }
     few = len(certain | {domain}) < (constraint.min_domains or 0)
     floor = 0 if few else min(least.values())
@@ -180,6 +183,15 @@ def _skew(
             f"{who.pod.metadata.key} on {who.home.name}: spread over {key}: {most} in {domain}, {floor} at least, "
             f"skew {constraint.max_skew} ({least})"
         )
+
+
+def _domains(home: Home, pod: Pod, constraint: TopologySpreadConstraint) -> frozenset[str]:
+    """Return the domains in which a home may be while it takes part in a pod's spread."""
+    key = canonical(constraint.topology_key)
+    if constraint.node_affinity_policy == "Ignore":
+        return home.values(key)
+    node_affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    return home.values_for(key, node_affinity.required if node_affinity else None, pod.spec.node_selector)
 
 
 # --- anti-affinity ----------------------------------------------------------------------------------------------------
@@ -224,6 +236,16 @@ def _companions(town: Town, pod: Pod) -> list[Resident]:
     return [who for who in town.meant(meanings[0]) if all(town.means(meaning, who.pod) for meaning in meanings[1:])]
 
 
+def _others(town: Town, who: Resident) -> list[Resident]:
+    """Return a pod's companions; pods on nodes without any label of its affinity are nobody's company."""
+    keys = [canonical(term.topology_key) for term in _required(who.pod, "pod_affinity")]
+    return [
+        other
+        for other in _companions(town, who.pod)
+        if other is not who and any(other.home.values(key) for key in keys)
+    ]
+
+
 def _is_company_for_itself(town: Town, pod: Pod) -> bool:
     return all(town.means(_meaning(term, pod), pod) for term in _required(pod, "pod_affinity"))
 
@@ -241,9 +263,8 @@ def _company(town: Town) -> Iterator[str]:
         terms = _required(who.pod, "pod_affinity") if who.is_new else ()
         if not terms:
             continue
-        others = [other for other in _companions(town, who.pod) if other is not who]
-        for term in terms:
-            key = canonical(term.topology_key)
+        others = _others(town, who)
+        for key in (canonical(term.topology_key) for term in terms):
             if not who.home.has_surely(key):
                 yield f"{who.pod.metadata.key} on {who.home.name}: may lack {key}, the key of its affinity"
             elif any(_surely_near(who, other, key) for other in others):
@@ -256,7 +277,7 @@ def _deadlocks(town: Town) -> Iterator[str]:
     """Yield pods that wait for each other, so that none of them could ever be the first to be bound."""
     waiting = [who for who in town.residents if who.is_new and _required(who.pod, "pod_affinity")]
     there = {id(who) for who in town.residents} - {id(who) for who in waiting}
-    companions = {id(who): [other for other in _companions(town, who.pod) if other is not who] for who in waiting}
+    companions = {id(who): _others(town, who) for who in waiting}
     while waiting:
         late = [who for who in waiting if not _may_be_bound(town, who, companions[id(who)], there)]
         if len(late) == len(waiting):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
+from karpenter.model.requirements import Requirements
 from karpenter.scheduling.domains import DomainGroup, DomainMap
 from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.rules import NodeRule
@@ -29,6 +30,28 @@ class DomainTie:
     group: DomainGroup
     owner: bool
     meant: bool
+    filter: tuple[Requirements, ...] = ()
+    """Nodes on which the rule counts pods, where these are not surely all that the profile may go to."""
+
+    @property
+    def keys(self) -> set[str]:
+        """The labels that have to be decided for the rule to be judged."""
+        return {self.group.term.key}.union(*self.filter)
+
+    def counts(self, values: Mapping[str, str]) -> bool:
+        """Return whether the rule counts a pod on a node with these label values."""
+        return self.meant and (not self.filter or any(term.allows(values) for term in self.filter))
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A combination of domains for a copy."""
+
+    domains: Domains
+    cost: float
+    """What a copy's part of the cheapest machine there costs; 0 where that is the same everywhere."""
+    marks: tuple[tuple[DomainGroup, str, bool, bool], ...]
+    """Each rule with its domain, whether the copy states it, and whether it counts the copy."""
 
 
 @dataclass(slots=True)
@@ -55,12 +78,9 @@ class DomainRules:
         ties = self.of(wait)
         if not ties:
             return [] if () in without else [wait.item(most)]
-        keys = sorted({tie.group.term.key for tie in ties})
-        options = [domains for domains in self._options(wait, keys) if domains not in without]
-        if len(keys) == 1 and len(ties) == 1 and ties[0].group.term.kind == "spread" and ties[0].meant:
-            dealt = self._level(ties[0], options, most)
-        else:
-            dealt = self._one_by_one(wait, ties, options, most=most)
+        options = self._options(wait, ties, without)
+        alone = len(ties) == 1 and ties[0].meant and not ties[0].filter and ties[0].group.term.kind == "spread"
+        dealt = self._level(options, ties[0], most) if alone else self._one_by_one(options, most)
         return [wait.item(count, domains) for domains, count in sorted(dealt.items()) if count]
 
     def states(self, item: Item, group: DomainGroup) -> bool:
@@ -69,85 +89,81 @@ class DomainRules:
 
     def give_back(self, item: Item, count: int) -> None:
         """Take back what was dealt to copies that found no place."""
-        self._count(self.of(item), item.domains, -count)
+        if item.domains:
+            self._count(_marks(self.of(item), dict(item.domains)), item.domains, -count)
 
-    def _count(self, ties: Sequence[DomainTie], domains: Domains, count: int) -> None:
-        values = dict(domains)
-        for tie in ties:
-            tie.group.add(values[tie.group.term.key], count, owner=tie.owner, meant=tie.meant)
+    def _count(self, marks: Sequence[tuple[DomainGroup, str, bool, bool]], domains: Domains, count: int) -> None:
+        for group, domain, owner, meant in marks:
+            group.add(domain, count, owner=owner, meant=meant)
         for entry in domains:
             self._load[entry] += count
 
-    def _options(self, wait: Wait, keys: Sequence[str]) -> list[Domains]:
+    def _options(self, wait: Wait, ties: Sequence[DomainTie], without: Collection[Domains]) -> list[Option]:
         """Return the combinations of domains in which a copy could be placed at all, sorted."""
         rule = wait.levels[wait.at].rule
+        keys = sorted(set().union(*(tie.keys for tie in ties)))
         values = [sorted(self.map.of_nodes(rule, key) | self.map.of_columns(rule, key)) for key in keys]
-        combinations = (tuple(zip(keys, chosen, strict=True)) for chosen in product(*values))
-        return [domains for domains in combinations if self.reach(wait, rule.within(dict(domains)))]
+        options: list[Option] = []
+        for chosen in product(*values):
+            domains = tuple(zip(keys, chosen, strict=True))
+            narrowed = rule.within(dict(domains))
+            if domains not in without and self.reach(wait, narrowed):
+                cost = self.map.cost(narrowed, wait.request)
+                options.append(Option(domains, cost, _marks(ties, dict(domains))))
+        return options
 
-    def _level(self, tie: DomainTie, options: Sequence[Domains], most: int) -> dict[Domains, int]:
+    def _level(self, options: Sequence[Option], tie: DomainTie, most: int) -> dict[Domains, int]:
         """Deal copies that one spread counts, all at once: domains fill up from the emptiest, as water would."""
         group = tie.group
         cap = most + max(group.count.values(), default=0)
-        outside = group.universe.difference(domains[0][1] for domains in options)
-        if tie.owner:
+        outside = group.universe.difference(option.domains[0][1] for option in options)
+        if tie.owner or any(group.owned.values()):
             few = len(group.universe) < group.term.min_domains
             floor = 0 if few else min((group.count.get(name, 0) for name in outside), default=cap)
             cap = min(cap, floor + group.term.max_skew)
-        ranked = sorted(options, key=lambda domains: (self._load[domains[0]], domains))
-        levels = {domains: group.count.get(domains[0][1], 0) for domains in ranked}
-        dealt = _poured(levels, most, cap)
-        for domains, count in dealt.items():
-            self._count((tie,), domains, count)
+        ranked = sorted(options, key=lambda option: (option.cost, self._load[option.domains[0]], option.domains))
+        dealt = _poured({option.domains: group.count.get(option.domains[0][1], 0) for option in ranked}, most, cap)
+        for option in options:
+            self._count(option.marks, option.domains, dealt[option.domains])
         return dealt
 
-    def _one_by_one(
-        self, wait: Wait, ties: Sequence[DomainTie], options: Sequence[Domains], *, most: int
-    ) -> dict[Domains, int]:
+    def _one_by_one(self, options: Sequence[Option], most: int) -> dict[Domains, int]:
         dealt: dict[Domains, int] = {}
         for _ in range(most):
-            domains = self._best(wait, ties, options)
-            if domains is None:
+            best = min(filter(_is_open, options), key=self._rank, default=None)
+            if best is None:
                 break
-            self._count(ties, domains, 1)
-            dealt[domains] = dealt.get(domains, 0) + 1
+            self._count(best.marks, best.domains, 1)
+            dealt[best.domains] = dealt.get(best.domains, 0) + 1
         return dealt
 
-    def _best(self, wait: Wait, ties: Sequence[DomainTie], options: Sequence[Domains]) -> Domains | None:
-        """Return the domains for one more copy: those that all rules admit, the emptiest in the eyes of the spreads."""
-        best: Domains | None = None
-        rank: tuple[float, ...] = ()
-        for domains in options:
-            values = dict(domains)
-            level = 0
-            for tie in ties:
-                domain = values[tie.group.term.key]
-                if not tie.group.admits(domain, owner=tie.owner, meant=tie.meant):
-                    break
-                if tie.group.term.kind == "spread":
-                    level += tie.group.count.get(domain, 0)
-            else:
-                cost = self.map.cost(wait.levels[wait.at].rule.within(values), wait.request)
-                mine = (level, cost, sum(self._load[entry] for entry in domains))
-                if best is None or mine < rank:
-                    best, rank = domains, mine
-        return best
+    def _rank(self, option: Option) -> tuple[float, float, int, Domains]:
+        """Return how good an option is for one more copy: the emptiest to the spreads first, then the cheapest."""
+        level = sum(group.count.get(domain, 0) for group, domain, _, _ in option.marks if group.term.kind == "spread")
+        return level, option.cost, sum(self._load[entry] for entry in option.domains), option.domains
+
+
+def _is_open(option: Option) -> bool:
+    return all(group.admits(domain, owner=owner, meant=meant) for group, domain, owner, meant in option.marks)
+
+
+def _marks(ties: Sequence[DomainTie], values: Mapping[str, str]) -> tuple[tuple[DomainGroup, str, bool, bool], ...]:
+    return tuple((tie.group, values[tie.group.term.key], tie.owner, tie.counts(values)) for tie in ties)
 
 
 def _poured(levels: Mapping[Domains, int], amount: int, cap: int) -> dict[Domains, int]:
     """Return how much each vessel gets for levels as even as can be, none above the cap; ties in their order."""
-    vessels = sorted(levels, key=lambda domains: levels[domains])
     low, high = 0, cap
     while low < high:
         middle = (low + high + 1) // 2
-        if sum(max(0, middle - levels[vessel]) for vessel in vessels) <= amount:
+        if sum(max(0, middle - level) for level in levels.values()) <= amount:
             low = middle
         else:
             high = middle - 1
-    given = {vessel: max(0, low - levels[vessel]) for vessel in vessels}
+    given = {vessel: max(0, low - level) for vessel, level in levels.items()}
     rest = amount - sum(given.values())
-    for vessel in levels:
-        if rest and low < cap and levels[vessel] <= low:
+    for vessel, level in levels.items():
+        if rest and low < cap and level <= low:
             given[vessel] += 1
             rest -= 1
     return given

@@ -1,7 +1,8 @@
 """Rules over zones and other node labels: how many pods each domain has, and where one more may go.
 
 Counts include pods that were dealt a domain but have no node yet. A rule must hold in the finished state, whatever the
-order in which pods are bound; so pods that a spread merely counts are levelled too, before those that state it.
+order in which pods are bound; so pods that a spread merely counts are levelled too, and held to it beside pods of the
+same batch that state it.
 Source: spec v1alpha5 SCH-30 … SCH-35, SCH-40 … SCH-45; spec v1 S-30 … S-37.
 """
 
@@ -29,7 +30,9 @@ class DomainGroup:
     count: dict[str, int] = field(default_factory=dict)
     """Pods that the rule means, by domain."""
     owned: dict[str, int] = field(default_factory=dict)
-    """Pods that state the rule, by domain."""
+    """Pods that state the rule, by domain; nobody minds those that only prefer it."""
+    both: dict[str, int] = field(default_factory=dict)
+    """Pods that state the rule and are meant by it, by domain."""
 
     def least(self, domain: str = "", more: int = 0) -> int:
         """Return the smallest count over the universe, `more` added to one domain (SCH-32)."""
@@ -43,7 +46,8 @@ class DomainGroup:
         there = self.count.get(domain, 0)
         match self.term.kind:
             case "spread":
-                return not owner or there + meant - self.least(domain, int(meant)) <= self.term.max_skew
+                bound = owner or (meant and self.owned.get(domain))
+                return not bound or there + meant - self.least(domain, int(meant)) <= self.term.max_skew
             case "affinity":
                 return not owner or there > 0 or (meant and not any(self.count.values()))
             case _:
@@ -53,8 +57,12 @@ class DomainGroup:
         """Count pods that were dealt the domain; a negative number takes them back."""
         if meant:
             self.count[domain] = self.count.get(domain, 0) + pods
+        if self.term.is_soft:
+            return
         if owner:
             self.owned[domain] = self.owned.get(domain, 0) + pods
+        if owner and meant:
+            self.both[domain] = self.both.get(domain, 0) + pods
 
     def excess(self, domain: str) -> int:
         """Return how many pods of the domain would have to go for the rule to hold for those that state it there."""
@@ -65,7 +73,9 @@ class DomainGroup:
             case "spread":
                 return max(0, there - self.least() - self.term.max_skew)
             case "affinity":
-                return 0 if there else self.owned[domain]
+                # A pod is no company for itself; it may be alone only if there is nobody else it could join.
+                alone = there == 0 or (there == 1 and self.both.get(domain) == 1 and sum(self.count.values()) > 1)
+                return self.owned[domain] if alone else 0
             case _:
                 return 0
 

@@ -6,7 +6,8 @@ Source: spec v1alpha5 §2.8, §2.9; spec v1 S-30 … S-37.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Literal, TypeAlias
 
 from karpenter.model.core import Namespace, PodAffinity, PodAffinityTerm, TopologySpreadConstraint
@@ -25,6 +26,15 @@ class Selection:
     """None means all."""
     expressions: tuple[SelectorExpression, ...] | None
     """All of them must hold; None selects no pod at all."""
+
+    def both(self, other: Selection) -> Selection:
+        """Return the selection of the pods that both mean."""
+        namespaces = self.namespaces if other.namespaces is None else other.namespaces
+        if self.namespaces is not None and other.namespaces is not None:
+            namespaces = self.namespaces & other.namespaces
+        if self.expressions is None or other.expressions is None:
+            return Selection(namespaces, None)
+        return Selection(namespaces, _sorted((*self.expressions, *other.expressions)))
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Return whether a pod of this namespace with these labels is meant."""
@@ -47,6 +57,8 @@ class Term:
     """Whether only nodes that the pod's own node affinity admits count."""
     honors_taints: bool = False
     """Whether only nodes whose taints the pod tolerates count."""
+    is_soft: bool = False
+    """Whether it is a preference: heeded by the pods that state it, and in nobody else's way."""
 
     @property
     def is_by_host(self) -> bool:
@@ -86,7 +98,7 @@ def terms_of(profile: Profile, namespaces: Mapping[str, Namespace]) -> Terms:
         required=tuple(dict.fromkeys(required)),
         preferred_affinity=reader.preferred("affinity", near),
         preferred_anti_affinity=reader.preferred("anti", far),
-        soft_spread=tuple(term for soft, term in spread if soft),
+        soft_spread=tuple(replace(term, is_soft=True) for soft, term in spread if soft),
     )
 
 
@@ -99,15 +111,24 @@ class Reader:
     known: Mapping[str, Namespace]
 
     def required(self, kind: Kind, side: PodAffinity | None) -> tuple[Term, ...]:
-        """Return the required terms of one side."""
-        return () if side is None else tuple(self._term(kind, term) for term in side.required)
+        """Return the required terms of one side.
+
+        Company by affinity is a pod that all terms mean, so these share one selection; anti-affinity terms do not.
+        """
+        if side is None:
+            return ()
+        terms = [self._term(kind, term) for term in side.required]
+        if kind == "affinity" and len(terms) > 1:
+            together = reduce(Selection.both, (term.selection for term in terms))
+            terms = [replace(term, selection=together) for term in terms]
+        return tuple(terms)
 
     def preferred(self, kind: Kind, side: PodAffinity | None) -> tuple[Term, ...]:
         """Return the preferred terms of one side, the heaviest first."""
         if side is None:
             return ()
         heaviest = sorted(side.preferred, key=lambda weighted: -weighted.weight)
-        return tuple(self._term(kind, weighted.pod_affinity_term) for weighted in heaviest)
+        return tuple(replace(self._term(kind, weighted.pod_affinity_term), is_soft=True) for weighted in heaviest)
 
     def _term(self, kind: Kind, term: PodAffinityTerm) -> Term:
         expressions = _expressions(term.label_selector, self.labels, term.match_label_keys)
@@ -152,7 +173,11 @@ def _expressions(
         for expression in selector.match_expressions
     ]
     stated += _of_labels("In", labels, match_keys)
-    return tuple(sorted(set(stated), key=lambda expression: (expression.key, expression.operator, expression.values)))
+    return _sorted(stated)
+
+
+def _sorted(expressions: Iterable[SelectorExpression]) -> tuple[SelectorExpression, ...]:
+    return tuple(sorted(set(expressions), key=lambda entry: (entry.key, entry.operator, entry.values)))
 
 
 def _of_labels(operator: str, labels: Mapping[str, str], keys: Iterable[str]) -> tuple[SelectorExpression, ...]:

@@ -13,11 +13,12 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from karpenter.model.requirements import Requirements
+from karpenter.model.labels import HOSTNAME
+from karpenter.model.requirements import Requirement, Requirements
 from karpenter.model.taints import Toleration
-from karpenter.scheduling.catalog import Bools
+from karpenter.scheduling.catalog import PLACE_KEYS, Bools
 from karpenter.scheduling.census import Census, Signature
-from karpenter.scheduling.classes import Grouping, Port, Profile
+from karpenter.scheduling.classes import Grouping, Port, Profile, clash
 from karpenter.scheduling.columns import Columns
 from karpenter.scheduling.daemons import Daemon
 from karpenter.scheduling.dealing import DomainRules, DomainTie, Reach
@@ -66,8 +67,12 @@ class _Reader:
     profiles: Sequence[Profile]
     ladders: Sequence[Ladder]
     scene: Scene
+    _keys: dict[tuple[int, Term], GroupKey] = field(default_factory=dict)
+    """The group of each rule that a profile states at some level."""
     _domains: dict[GroupKey, int] = field(default_factory=dict)
     _domain_groups: list[DomainGroup] = field(default_factory=list)
+    _counted: list[NodeRule | None] = field(default_factory=list)
+    """For each group the nodes on which it counts pods."""
     _hosts: dict[Term, int] = field(default_factory=dict)
     _ports: dict[Port, int] = field(default_factory=dict)
     _host_groups: list[HostGroup] = field(default_factory=list)
@@ -79,12 +84,13 @@ class _Reader:
     def read(self) -> None:
         for at, profile in enumerate(self.profiles):
             self._members.setdefault((profile.namespace, profile.labels), []).append(at)
-        stated = (
-            self._key(profile, term)
-            for profile, ladder in zip(self.profiles, self.ladders, strict=True)
-            for level in ladder
-            for term in level.terms
-        )
+        for index, ladder in enumerate(self.ladders):
+            # Nodes that lack a label of any of the pod's spreads do not count for the others either.
+            spreads = {term.key for term in ladder[-1].terms if term.kind == "spread"}
+            labelled = tuple(Requirement.of(key, "Exists") for key in sorted(spreads - {HOSTNAME}))
+            for term in dict.fromkeys(term for level in ladder for term in level.terms):
+                self._keys[index, term] = self._key(self.profiles[index], term, labelled)
+        stated = self._keys.values()
         repelled = ((term, None) for term, _ in self.scene.census.repelled)
         for term, rule in dict.fromkeys(chain(stated, repelled)):
             if term.is_by_host:
@@ -95,15 +101,17 @@ class _Reader:
             self._own_bound(term, row)
         self._add_ports()
 
-    def _key(self, profile: Profile, term: Term) -> GroupKey:
+    @staticmethod
+    def _key(profile: Profile, term: Term, labelled: Sequence[Requirement]) -> GroupKey:
         if term.kind != "spread" or term.is_by_host:
             return term, None
         terms = profile.terms if term.honors_affinity else _ANYWHERE
+        terms = tuple(alternative.intersect(labelled) for alternative in terms)
         return term, NodeRule(terms, profile.tolerations, ignores_preferred_taints=True)
 
     def _add_host_group(self, term: Term) -> None:
         at = self._hosts[term] = len(self._host_groups)
-        group = HostGroup(term.kind, term.max_skew)
+        group = HostGroup(term.kind, term.max_skew, is_soft=term.is_soft)
         self._host_groups.append(group)
         meant = self.scene.census.meant(term.selection)
         for row, count in self._bound(meant, term):
@@ -116,6 +124,7 @@ class _Reader:
         at = self._domains[term, rule] = len(self._domain_groups)
         meant = self.scene.census.meant(term.selection)
         self._domain_groups.append(self._domain_group(term, rule, meant))
+        self._counted.append(rule)
         for signature in meant:
             for index in self._members.get(signature, ()):
                 self._meant_by_domain.setdefault(index, set()).add(at)
@@ -160,9 +169,9 @@ class _Reader:
             self._ports[port] = len(self._host_groups)
             group = HostGroup("anti")
             self._host_groups.append(group)
-            rows = [row for taken, where in self.scene.census.ports.items() if _clash(port, taken) for row in where]
+            rows = [row for taken, where in self.scene.census.ports.items() if clash(port, taken) for row in where]
             for daemon in self.scene.daemons:
-                if any(_clash(port, taken) for taken in daemon.ports):
+                if any(clash(port, taken) for taken in daemon.ports):
                     rows.extend(int(row) for row in np.flatnonzero(self.scene.nodes.row(daemon.rule)))
             for row in rows:
                 group.add(row, 1, owner=True, meant=True)
@@ -170,23 +179,38 @@ class _Reader:
     def domain_rules(self, reach: Reach) -> DomainRules:
         """Return the rules over domains, with what binds each profile at each level."""
         ties: dict[tuple[int, int], tuple[DomainTie, ...]] = {}
-        for index, (profile, ladder) in enumerate(zip(self.profiles, self.ladders, strict=True)):
+        for index, ladder in enumerate(self.ladders):
             meant = self._meant_by_domain.get(index, set())
             for at, level in enumerate(ladder):
-                own = {self._domains[self._key(profile, term)] for term in level.terms if not term.is_by_host}
+                own = {self._domains[self._keys[index, term]] for term in level.terms if not term.is_by_host}
                 if own or meant:
                     ties[index, at] = tuple(
-                        DomainTie(self._domain_groups[group], owner=group in own, meant=group in meant)
+                        DomainTie(self._domain_groups[group], group in own, group in meant, self._filter(group, index))
                         for group in sorted(own | meant)
                     )
         return DomainRules(self._domain_groups, ties, DomainMap(self.scene.nodes, self.scene.columns), reach)
+
+    def _filter(self, group: int, profile: int) -> tuple[Requirements, ...]:
+        """Return the nodes on which a spread counts pods, unless the profile's pods can go to no others."""
+        rule = self._counted[group]
+        if rule is None:
+            return ()
+        # Every machine has a zone and a capacity type.
+        given = {key: Requirement.of(key, "Exists") for key in PLACE_KEYS}
+        terms = tuple(
+            Requirements(requirement for key, requirement in term.items() if requirement != given.get(key))
+            for term in rule.terms
+        )
+        own = self.profiles[profile].terms
+        certain = all(any(mine.intersect(term) == mine for term in terms) for mine in own)
+        return () if certain else terms
 
     def host_rules(self, sizes: Sequence[int]) -> HostRules:
         """Return the rules over hosts, with what binds each profile at each level; `sizes` counts profiles' pods."""
         ties: dict[tuple[int, int], tuple[HostTie, ...]] = {}
         for index, (profile, ladder) in enumerate(zip(self.profiles, self.ladders, strict=True)):
             ports = {self._ports[port] for port in profile.ports}
-            clashing = {at for port, at in self._ports.items() if any(_clash(port, mine) for mine in profile.ports)}
+            clashing = {at for port, at in self._ports.items() if any(clash(port, mine) for mine in profile.ports)}
             meant = self._meant_by_host.get(index, set()) | clashing
             for at, level in enumerate(ladder):
                 own = ports | {self._hosts[term] for term in level.terms if term.is_by_host}
@@ -205,19 +229,11 @@ class _Reader:
             for at, load in enumerate(columns.loads):
                 mine = np.flatnonzero(columns.lane == at)
                 for daemon, types in load.counts:
-                    if any(_clash(port, taken) for taken in daemon.ports):
+                    if any(clash(port, taken) for taken in daemon.ports):
                         runs[mine] |= types[columns.kind[mine]]
             if runs.any():
                 found.append((group, runs))
         return found
-
-
-def _clash(one: Port, other: Port) -> bool:
-    """Return whether two host ports cannot be on one node (SCH-60)."""
-    everywhere = {"0.0.0.0", "::"}  # noqa: S104 - compared, never bound
-    if one[1:] != other[1:]:
-        return False
-    return one[0] == other[0] or one[0] in everywhere or other[0] in everywhere
 
 
 def _cliques(sizes: Sequence[int], ties: Mapping[tuple[int, int], tuple[HostTie, ...]]) -> dict[int, int]:
