@@ -1,13 +1,19 @@
 """Disruption budgets: spec v1 §3.4, vectors V20 … V23, case BUDGET."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
-from karpenter.disruption.budgets import allowance, allowed_disruptions, is_active
+from karpenter.disruption.budgets import allowance, allowed_disruptions, budget_use, is_active
+from karpenter.disruption.records import CommandRecord, encode_record
+from karpenter.model.labels import DISRUPTION_COMMAND, REPLACEMENT_FOR
+from karpenter.model.nodeclaim import INSTANCE_TERMINATING, NodeClaim
 from karpenter.model.nodepool import Budget, Disruption
 from karpenter.model.units import UnixSeconds
-from tests.builders import EPOCH, a_node, a_node_view, a_pool
+from karpenter.scheduling.snapshot import NodeView
+from tests.builders import EPOCH, a_claim, a_node, a_node_view, a_pool
 
 
 def at(text: str) -> UnixSeconds:
@@ -65,3 +71,35 @@ def test_case_budget_d_a_reason_no_budget_speaks_of_is_not_limited() -> None:
 def test_what_cannot_be_read_allows_nothing() -> None:
     assert allowed_disruptions([Budget("many")], "Empty", nodes=7, now=EPOCH) == 0
     assert is_active(Budget("0", schedule="whenever", duration_s=60), EPOCH)
+
+
+def a_leaving_node(name: str, *, replaced_by: str, ending: bool = False) -> NodeView:
+    """Return a node that a command replaces by another one, of the same name as the command's id."""
+    record = CommandRecord(id=replaced_by, reason="Drifted", claims=(name,), started_at=EPOCH)
+    conditions = [INSTANCE_TERMINATING] if ending else []
+    claim = annotated(a_claim(name, pool=TENTH, conditions=conditions), DISRUPTION_COMMAND, encode_record(record))
+    return a_node_view(name, pool=TENTH, claim=claim, is_deleting=True)
+
+
+def a_replacement(name: str) -> NodeView:
+    return a_node_view(f"new-{name}", pool=TENTH, claim=annotated(a_claim(name, pool=TENTH), REPLACEMENT_FOR, name))
+
+
+def annotated(claim: NodeClaim, key: str, value: str) -> NodeClaim:
+    return replace(claim, metadata=msgspec.structs.replace(claim.metadata, annotations={key: value}))
+
+
+TENTH = a_pool(disruption=Disruption(budgets=(Budget("10%"),)))
+
+
+def test_case_expire_herd_replacements_do_not_make_the_pool_larger_while_what_they_replace_is_there() -> None:
+    views = [a_node_view(f"n{i}", pool=TENTH) for i in range(18)]
+    views += [a_leaving_node("a", replaced_by="r1"), a_replacement("r1")]
+    views += [a_leaving_node("b", replaced_by="r2"), a_replacement("r2")]
+    assert budget_use(TENTH, "Expired", views=views, now=EPOCH) == (2, 2)
+
+
+def test_case_expire_herd_a_node_uses_the_budget_up_until_it_is_gone() -> None:
+    views = [a_node_view(f"n{i}", pool=TENTH) for i in range(19)]
+    views.append(a_leaving_node("a", replaced_by="r1", ending=True))
+    assert budget_use(TENTH, "Expired", views=views, now=EPOCH) == (2, 1)

@@ -20,11 +20,13 @@ from karpenter.app.assembly import Assembly, CloudSettings
 from karpenter.app.embedded.admission import admission
 from karpenter.app.settings import Settings
 from karpenter.app.wiring import Operator
+from karpenter.model.catalog import Catalog
 from karpenter.model.crds import load
+from karpenter.model.taints import DISRUPTED
 from karpenter.model.units import UnixSeconds
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import LoopClock
-from karpenter.runtime.kube import RawObject, Resource
+from karpenter.runtime.kube import KubeClient, RawObject, Resource
 from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cluster import SimulatedCluster
@@ -57,8 +59,16 @@ DEPLOYMENTS: Resource[RawObject] = Resource("apps", "v1", "deployments", "Deploy
 BUDGETS = api.PDBS
 
 
-def a_deployment(name: str, replicas: int, *, cpu: str = "1", memory: str = "2Gi", **spec: Any) -> RawObject:
-    """Return a Deployment whose pods tolerate the verbatim Provisioner's taint."""
+def a_deployment(
+    name: str,
+    replicas: int,
+    *,
+    cpu: str = "1",
+    memory: str = "2Gi",
+    annotations: dict[str, str] | None = None,
+    **spec: Any,
+) -> RawObject:
+    """Return a Deployment whose pods tolerate the verbatim Provisioner's taint; `annotations` are the pods'."""
     pod = a_pod_manifest(name, cpu=cpu, memory=memory, **spec)
     labels = {"app": name}
     return {
@@ -68,7 +78,7 @@ def a_deployment(name: str, replicas: int, *, cpu: str = "1", memory: str = "2Gi
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},
+            "template": {"metadata": {"labels": labels, "annotations": annotations or {}}, "spec": pod["spec"]},
         },
     }
 
@@ -94,6 +104,8 @@ class World:
     kube: MemoryKubeClient
     assembly: Assembly
     settings: Settings
+    operator_kube: KubeClient
+    """What our controllers reach the API through: as good as `kube`, unless trouble was asked for."""
     started_at: UnixSeconds = field(init=False)
     _operator: asyncio.Task[None] | None = None
 
@@ -144,6 +156,16 @@ class World:
         for pod in await self.pods():
             await self.kube.delete(api.PODS, pod.metadata.name, namespace=pod.metadata.namespace)
 
+    async def leaving(self) -> set[str]:
+        """The nodes that are being deleted, by name."""
+        return {node.metadata.name for node in await self.nodes() if node.metadata.is_deleting}
+
+    async def tainted(self) -> set[str]:
+        """The nodes that take no pods because they are to go, by name."""
+        return {
+            node.metadata.name for node in await self.nodes() if any(t.matches(DISRUPTED) for t in node.spec.taints)
+        }
+
     async def pods(self) -> list[Any]:
         return list((await self.kube.list(api.PODS)).items)
 
@@ -183,27 +205,36 @@ class World:
         await asyncio.gather(self._operator, return_exceptions=True)
         metrics = Metrics(self.clock)
         self.assembly.operator = Operator(
-            self.kube, self.assembly.cloud, clock=self.clock, settings=self.settings, metrics=metrics
+            self.operator_kube, self.assembly.cloud, clock=self.clock, settings=self.settings, metrics=metrics
         )
         await self.start_operator()
 
 
-def _assembly(kube: MemoryKubeClient, clock: LoopClock, settings: Settings, market: MarketSettings) -> Assembly:
-    return Assembly(kube, clock=clock, metrics=Metrics(clock), settings=settings, cloud=CloudSettings(market=market))
-
-
 @asynccontextmanager
 async def a_world(
-    clock: LoopClock, *, settings: Settings | None = None, market: MarketSettings | None = None
+    clock: LoopClock,
+    *,
+    settings: Settings | None = None,
+    market: MarketSettings | None = None,
+    catalog: Catalog | None = None,
+    through: Callable[[MemoryKubeClient], KubeClient] = lambda kube: kube,
 ) -> AsyncIterator[World]:
-    """Run a cluster for the length of a test."""
+    """Run a cluster for the length of a test; `through` makes the client that our controllers use."""
     store = MemoryStore(clock)
     store.admission.append(admission())
     kube = MemoryKubeClient(store)
     for crd in load():
         await kube.create(CRDS, crd)
     chosen, cloud = settings or Settings(), market or MarketSettings()
-    world = World(clock, store, kube, _assembly(kube, clock, chosen, cloud), chosen)
+    operator_kube = through(kube)
+    assembly = Assembly(
+        operator_kube,
+        clock=clock,
+        metrics=Metrics(clock),
+        settings=chosen,
+        cloud=CloudSettings(market=cloud, catalog=catalog),
+    )
+    world = World(clock, store, kube, assembly, chosen, operator_kube)
     cluster = SimulatedCluster(kube, clock, MarketMachines(world.market, clock), speed=cloud.speed)
     tasks = [asyncio.create_task(cluster.run(), name="cluster")]
     await cluster.wait_ready()

@@ -85,7 +85,5 @@ class Assembly:
         return self.operator.state.pools.get(key)
 
     def _look_again(self) -> None:
-        """A node class changed: pods that no pool could help may find help now."""
-        self.operator.offers.trigger()
-        for pod in self.operator.state.provisionable_pods():
-            self.operator.provisioner.trigger(pod.metadata.uid)
+        """A node class changed: pods that no pool could help may find help now, and nodes may have drifted."""
+        self.operator.node_classes_changed()

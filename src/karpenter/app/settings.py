@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from karpenter.app.errors import SettingsError
+from karpenter.disruption.interruption import InterruptionSettings, Mode, Rebalance
+from karpenter.disruption.options import Expiration, ExpirationMode
+from karpenter.disruption.repair import RepairSettings
 from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.model.durations import format_go_duration, parse_go_duration
 from karpenter.model.syntax import dns_label_fault
 from karpenter.provisioning.batcher import BatchWindow
+from karpenter.provisioning.governor import LaunchLimits
 from karpenter.runtime.logs import Level
 from karpenter.scheduling.policy import Policy, PreferencePolicy
 
@@ -44,6 +48,10 @@ class Settings:
     batch: BatchWindow = dataclasses.field(default_factory=BatchWindow)
     policy: Policy = dataclasses.field(default_factory=Policy)
     aws: AwsSettings = DEFAULT_SETTINGS
+    launch: LaunchLimits = dataclasses.field(default_factory=LaunchLimits)
+    expiration: Expiration = dataclasses.field(default_factory=Expiration)
+    interruption: InterruptionSettings = dataclasses.field(default_factory=InterruptionSettings)
+    repair: RepairSettings = dataclasses.field(default_factory=RepairSettings)
     process: ProcessSettings = dataclasses.field(default_factory=ProcessSettings)
 
 
@@ -85,6 +93,10 @@ def _duration(text: str) -> float:
     if seconds <= 0:
         raise ValueError(f"{text!r} is not longer than 0s")
     return seconds
+
+
+def _deadline(text: str) -> float | None:
+    return None if text == "never" else _duration(text)
 
 
 def _amount(text: str) -> float:
@@ -147,6 +159,9 @@ def _choice(*words: str) -> Form:
 
 
 DURATION: Final = Form("duration", _duration, format_go_duration)
+DEADLINE: Final = Form(
+    "duration or `never`", _deadline, lambda value: "never" if value is None else format_go_duration(value)
+)
 AMOUNT: Final = Form("number", _amount, lambda value: f"{value:g}")
 POSITIVE: Final = Form("number from 1", _positive, str)
 COUNT: Final = Form("number from 0", _count, str)
@@ -200,6 +215,55 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "expendable_priority",
         PRIORITY,
         "Pods of lower priority use room that there is, but no machine is launched for them.",
+    ),
+    Setting(
+        "launch.perMinute",
+        "per_minute",
+        POSITIVE,
+        "Machines that may be launched within a minute, however small the fleet is.",
+    ),
+    Setting(
+        "launch.sharePerMinute",
+        "share_per_minute",
+        AMOUNT,
+        "Share of the fleet that may be launched within a minute, where that is more.",
+    ),
+    Setting(
+        "launch.pricePerHour",
+        "price_per_hour",
+        AMOUNT,
+        "USD per hour that all machines together may cost; nothing that would exceed it is launched. 0 is no cap.",
+    ),
+    Setting(
+        "expiration.mode",
+        "mode",
+        _choice(*get_args(ExpirationMode)),
+        "Whether expired nodes are replaced first, within the budgets of their pool, or all drained at once.",
+    ),
+    Setting(
+        "expiration.deadline",
+        "deadline_s",
+        DEADLINE,
+        "How long after its expiry a node is gone, whatever budgets and pods say.",
+    ),
+    Setting(
+        "interruption.mode",
+        "mode",
+        _choice(*get_args(Mode)),
+        "Whether a machine that the cloud takes away is replaced before its pods are evicted, as far as the notice "
+        "leaves time.",
+    ),
+    Setting(
+        "interruption.rebalance",
+        "rebalance",
+        _choice(*get_args(Rebalance)),
+        "What a rebalance recommendation leads to, beside an event.",
+    ),
+    Setting(
+        "repair.enabled",
+        "enabled",
+        SWITCH,
+        "Whether nodes that have been broken for long are replaced, while no more than a fifth of their pool is.",
     ),
     Setting(
         "aws.vmMemoryOverheadPercent",

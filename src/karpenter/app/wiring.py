@@ -8,33 +8,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, TypeVar
 
+from karpenter.app.parts import Parts
 from karpenter.app.settings import Settings
 from karpenter.cloud.provider import CloudProvider
-from karpenter.disruption.controller import Disruption
-from karpenter.disruption.marks import Marks
-from karpenter.lifecycle.claims import ClaimLifecycle
-from karpenter.lifecycle.evictions import EvictionQueue
-from karpenter.lifecycle.garbage import GarbageCollection
-from karpenter.lifecycle.instances import Instances, Pace
-from karpenter.lifecycle.launch import Launcher
-from karpenter.lifecycle.machine import Timeouts
-from karpenter.lifecycle.nodes import NodeTermination
-from karpenter.lifecycle.pools import PoolStatus
-from karpenter.lifecycle.termination import ClaimTermination
-from karpenter.lifecycle.writer import Writer
+from karpenter.disruption.orchestrator import ids_of
+from karpenter.model import labels
 from karpenter.model.core import Node, Pod
 from karpenter.model.units import PoolKey
-from karpenter.provisioning.batcher import Batcher
-from karpenter.provisioning.controller import Provisioner, ProvisioningSettings
-from karpenter.provisioning.writing import ClaimWriter
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import Controller, Reconciler, Result, Singleton, run_all
-from karpenter.runtime.events import EventRecorder
 from karpenter.runtime.kube import KubeClient, RawObject, WatchEvent
 from karpenter.runtime.metrics import Metrics
-from karpenter.scheduling import Options
-from karpenter.state.cluster import ClusterState
-from karpenter.state.informers import ClusterInformers, pools_of
+from karpenter.state.informers import pools_of
 from karpenter.state.offers import load_offers
 
 K = TypeVar("K", bound=Hashable)
@@ -55,89 +40,31 @@ class Operator:
         metrics: Metrics,
         well_known: frozenset[str] = frozenset(),
     ) -> None:
-        self.state = ClusterState()
-        self.informers = ClusterInformers(client, self.state, clock=clock, metrics=metrics)
-        self.recorder = EventRecorder(client, clock, metrics=metrics)
-        self.evictions = EvictionQueue(client, self.recorder, clock=clock, metrics=metrics)
-        self._client = client
+        parts = Parts(client, provider, clock=clock, settings=settings, metrics=metrics)
+        self.state, self.informers, self.recorder = parts.state, parts.informers, parts.recorder
+        self._parts = parts
         self._provider = provider
         self._clock = clock
-        self._settings = settings
         self._metrics = metrics
         self._well_known = well_known
-        self._writer = Writer(client, self.informers, metrics=metrics)
-        self.provisioner = self._make_provisioner()
-        self.claims = self._controller(self._claim_lifecycle(), workers=100)
-        self.nodes = self._controller(self._node_termination(), workers=100)
-        self.marks = self._controller(Marks(self.state, self._writer, clock=clock), workers=10)
-        self.pools = self._controller(PoolStatus(client, self.state, clock=clock, metrics=metrics))
-        self.disruption = self._singleton("disruption", self._make_disruption().run_once)
-        garbage = GarbageCollection(provider, self.state, self._writer, clock=clock)
-        self.garbage = self._singleton("nodeclaim.garbagecollection", self._once_synced(garbage.collect))
+        self.memory = parts.memory
+        self.evictions = parts.evictions
+        self.provisioner = parts.provisioner(self.refresh_offers)
+        self.claims = self._controller(parts.claim_lifecycle(), workers=100)
+        self.nodes = self._controller(parts.node_termination(), workers=100)
+        self._marking = parts.marks()
+        self.marks = self._controller(self._marking, workers=10)
+        self.pools = self._controller(parts.pool_status())
+        orchestrator = parts.orchestrator(self.provisioner)
+        self.commands = self._controller(orchestrator, workers=100)
+        disruption = parts.disruption(orchestrator, self.commands.enqueue)
+        self.disruption = self._singleton("disruption", disruption.run_once)
+        self.notices = parts.interruptions(self.provisioner)
+        self.interruptions = self._controller(self.notices, workers=10)
+        self.repair = self._singleton("node.health", parts.repair().run_once)
+        self.garbage = self._singleton("nodeclaim.garbagecollection", self._once_synced(parts.garbage().collect))
         self.offers = self._singleton("offers", self.refresh_offers, OFFERS_INTERVAL_S)
         self._subscribe()
-
-    # --- how each is made -----------------------------------------------------------------------------------------
-
-    def _make_provisioner(self) -> Provisioner:
-        batch = self._settings.batch
-        return Provisioner(
-            self.state,
-            ClaimWriter(self._client, self.informers, metrics=self._metrics),
-            refresh_offers=self.refresh_offers,
-            is_synced=self.is_synced,
-            batcher=Batcher(self._clock, batch),
-            recorder=self.recorder,
-            clock=self._clock,
-            metrics=self._metrics,
-            settings=ProvisioningSettings(
-                options=Options(policy=self._settings.policy), nomination_s=max(10.0, 2 * batch.max_s)
-            ),
-        )
-
-    def _claim_lifecycle(self) -> ClaimLifecycle:
-        return ClaimLifecycle(
-            self.state,
-            self._writer,
-            launcher=Launcher(self._provider, self._writer, self.recorder, clock=self._clock),
-            termination=ClaimTermination(
-                self.state,
-                self._writer,
-                Instances(self._provider),
-                recorder=self.recorder,
-                clock=self._clock,
-                metrics=self._metrics,
-                pace=Pace(),
-            ),
-            clock=self._clock,
-            metrics=self._metrics,
-            timeouts=Timeouts(),
-        )
-
-    def _node_termination(self) -> NodeTermination:
-        return NodeTermination(
-            self._client,
-            self.state,
-            self.informers,
-            writer=self._writer,
-            instances=Instances(self._provider),
-            evictions=self.evictions,
-            recorder=self.recorder,
-            clock=self._clock,
-            metrics=self._metrics,
-            pace=Pace(),
-        )
-
-    def _make_disruption(self) -> Disruption:
-        return Disruption(
-            self._client,
-            self.state,
-            self._writer,
-            is_synced=self.is_synced,
-            recorder=self.recorder,
-            clock=self._clock,
-            metrics=self._metrics,
-        )
 
     def _controller(self, reconciler: Reconciler[K], *, workers: int = 1) -> Controller[K]:
         return Controller(reconciler, clock=self._clock, workers=workers, metrics=self._metrics)
@@ -149,19 +76,35 @@ class Operator:
 
     def is_synced(self) -> bool:
         """Return whether the picture of the cluster is complete."""
-        return self.informers.has_synced
+        return self._parts.is_synced
 
     async def refresh_offers(self) -> None:
         """Ask the cloud again what every pool can launch."""
-        offers = await load_offers(self._provider, pools_of(self.state), self._well_known)
+        offers = await load_offers(
+            self._provider,
+            pools_of(self.state),
+            self._well_known,
+            found=self._parts.found,
+            problem=self._parts.breakers.problem,
+        )
         self.state.set_offers(offers)
+
+    def node_classes_changed(self) -> None:
+        """Look again at everything that hangs on node classes: offers, drift, pods that nothing could help before."""
+        self.offers.trigger()
+        self._marking.forget_drift()
+        for name in self.state.claims:
+            self.marks.enqueue(name)
+        for pod in self.state.provisionable_pods():
+            self.provisioner.trigger(pod.metadata.uid)
 
     async def run(self) -> None:
         """Run everything until cancelled."""
-        self.disruption.trigger()
-        self.garbage.trigger()
+        for each in (self.disruption, self.garbage, self.repair):
+            each.trigger()
         await run_all(
             self.informers,
+            self.memory,
             self.recorder,
             self.offers,
             self.provisioner,
@@ -171,12 +114,16 @@ class Operator:
             self.marks,
             self.pools,
             self.disruption,
+            self.commands,
+            self.notices,
+            self.interruptions,
+            self.repair,
             self.garbage,
         )
 
     def _once_synced(self, fn: Callable[[], Awaitable[Result]]) -> Callable[[], Awaitable[Result]]:
         async def run() -> Result:
-            await self.informers.wait_synced()
+            await self._parts.wait_synced()
             return await fn()
 
         return run
@@ -190,6 +137,7 @@ class Operator:
         self.informers.pods.subscribe(self._on_pod)
         self.informers.provisioners.subscribe(self._on_pool)
         self.informers.node_pools.subscribe(self._on_pool)
+        self.informers.pauses.subscribe(self._on_pause)
 
     def _on_claim(self, event: WatchEvent[RawObject]) -> None:
         if event.object is None:
@@ -198,9 +146,15 @@ class Operator:
         self.claims.enqueue(name)
         self.marks.enqueue(name)
         claim = self.state.claims.get(name)
-        if claim is not None and claim.pool is not None:
+        if claim is None:
+            return
+        if claim.pool is not None:
             self.pools.enqueue(claim.pool)
-        if claim is not None and claim.metadata.is_deleting:
+        for command in ids_of(claim):
+            self.commands.enqueue(command)
+        if labels.INTERRUPTION in claim.metadata.annotations:
+            self.interruptions.enqueue(name)
+        if claim.metadata.is_deleting:
             self.provisioner.trigger(name)
 
     def _on_node(self, event: WatchEvent[Node]) -> None:
@@ -227,9 +181,18 @@ class Operator:
     def _on_pool(self, event: WatchEvent[RawObject]) -> None:
         if event.object is None:
             return
-        self.pools.enqueue(PoolKey(event.object["kind"], event.object["metadata"]["name"]))
+        key = PoolKey(event.object["kind"], event.object["metadata"]["name"])
+        self.pools.enqueue(key)
+        for claim in self.state.claims.values():
+            if claim.pool == key:
+                self.marks.enqueue(claim.name)
         # A new or changed pool may help pods that nothing could help before.
         self.offers.trigger()
+        for pod in self.state.provisionable_pods():
+            self.provisioner.trigger(pod.metadata.uid)
+
+    def _on_pause(self, event: WatchEvent[RawObject]) -> None:
+        self.disruption.trigger()
         for pod in self.state.provisionable_pods():
             self.provisioner.trigger(pod.metadata.uid)
 

@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 
 from cronsim import CronSim, CronSimError
 
+from karpenter.disruption.records import CommandRecord, record_on
+from karpenter.model import labels
 from karpenter.model.meta import find_condition
 from karpenter.model.nodeclaim import INSTANCE_TERMINATING
 from karpenter.model.nodepool import Budget, NodePool
@@ -33,10 +35,22 @@ def allowance(pool: NodePool, reason: str, *, views: Iterable[NodeView], now: Un
 
     The strictest active budget counts, less the nodes that are leaving or not ready already (B-5).
     """
-    counted = [view for view in views if view.pool == pool.key and view.is_initialized and not _is_terminating(view)]
-    consuming = sum(1 for view in counted if view.is_deleting or not _is_ready(view))
-    limit = allowed_disruptions(pool.disruption.budgets, reason, nodes=len(counted), now=now)
-    return max(0, limit - consuming)
+    limit, used = budget_use(pool, reason, views=views, now=now)
+    return max(0, limit - used)
+
+
+def budget_use(pool: NodePool, reason: str, *, views: Iterable[NodeView], now: UnixSeconds) -> tuple[int, int]:
+    """Return how many nodes of the pool may be gone at once for `reason`, and how many are.
+
+    Shares are of the initialized nodes without those whose instance is ending already (B-5). Case EXPIRE-HERD asks for
+    two more things: those use the budget up until their node is gone, and a replacement does not make the pool larger
+    while the node that it replaces is still there. So never more are being deleted than the budget says.
+    """
+    ours = [view for view in views if view.pool == pool.key and view.is_initialized]
+    leaving = {record.id for view in ours if view.is_deleting and (record := _record(view)) is not None}
+    size = sum(1 for view in ours if not _is_terminating(view) and _replaces(view) not in leaving)
+    used = sum(1 for view in ours if view.is_deleting or not _is_ready(view))
+    return allowed_disruptions(pool.disruption.budgets, reason, nodes=size, now=now), used
 
 
 def allowed_disruptions(budgets: Sequence[Budget], reason: str, *, nodes: int, now: UnixSeconds) -> int:
@@ -81,3 +95,11 @@ def _is_ready(view: NodeView) -> bool:
     # A dump without conditions says nothing against its nodes.
     ready = find_condition(view.node.status.conditions, "Ready") if view.node else None
     return ready is None or ready.is_true
+
+
+def _record(view: NodeView) -> CommandRecord | None:
+    return record_on(view.claim) if view.claim is not None else None
+
+
+def _replaces(view: NodeView) -> str | None:
+    return view.claim.metadata.annotations.get(labels.REPLACEMENT_FOR) if view.claim is not None else None

@@ -5,7 +5,6 @@ Source: spec v1 §3.3 (B-1 … B-4), spec v1alpha5 DEP-3 … DEP-5, DEP-50; case
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,9 +12,9 @@ from typing import Final
 from karpenter.disruption.verdict import BlockCode, Blocked
 from karpenter.lifecycle.drain import is_drained
 from karpenter.model import labels
-from karpenter.model.core import Pod, PodDisruptionBudget
-from karpenter.model.meta import find_condition
+from karpenter.model.core import Pod
 from karpenter.model.nodepool import DisruptionReason, NodePool
+from karpenter.model.pdbs import Pdbs, refusing_since
 from karpenter.model.pods import is_reschedulable, is_terminal, is_terminating
 from karpenter.model.protection import protection
 from karpenter.model.units import UnixSeconds
@@ -52,9 +51,7 @@ class Candidates:
         self._now = snapshot.taken_at
         self._views = snapshot.nodes
         self._pools = {view.pool.key: view for view in snapshot.pools}
-        self._pdbs: defaultdict[str, list[PodDisruptionBudget]] = defaultdict(list)
-        for pdb in snapshot.pdbs:
-            self._pdbs[pdb.metadata.namespace].append(pdb)
+        self._pdbs = Pdbs(snapshot.pdbs)
 
     def all(self) -> tuple[Candidate, ...]:
         """Return every node of our live pools that is there and not leaving, by name; none of them is judged yet."""
@@ -117,41 +114,19 @@ class Candidates:
 
     def _budgeted(self, view: NodeView, pods: Iterable[Pod]) -> Blocked | None:
         for pod in pods:
-            over = [pdb for pdb in self._pdbs[pod.metadata.namespace] if _selects(pdb, pod)]
-            if len(over) > 1:
-                names = " and ".join(str(pdb.metadata.key) for pdb in over)
+            refusing = self._pdbs.refusing(pod)
+            if len(refusing) > 1:
+                names = " and ".join(str(pdb.metadata.key) for pdb in refusing)
                 message = f"pod {pod.metadata.key} is covered by two budgets, {names}, which no eviction can satisfy"
                 return _blocked(view, "PodDisruptionBudget", message, since=pod.metadata.created_at)
-            if over and not _allows(over[0], pod):
-                message = f"budget {over[0].metadata.key} allows no eviction of pod {pod.metadata.key}"
-                return _blocked(view, "PodDisruptionBudget", message, since=_since(over[0]))
+            if refusing:
+                message = f"budget {refusing[0].metadata.key} allows no eviction of pod {pod.metadata.key}"
+                return _blocked(view, "PodDisruptionBudget", message, since=refusing_since(refusing[0]))
         return None
 
 
 def _has_grace_period(view: NodeView) -> bool:
     return view.claim is not None and view.claim.termination_grace_period_s is not None
-
-
-def _selects(pdb: PodDisruptionBudget, pod: Pod) -> bool:
-    return pdb.spec.selector is not None and pdb.spec.selector.matches(pod.metadata.labels)
-
-
-def _allows(pdb: PodDisruptionBudget, pod: Pod) -> bool:
-    """Return whether the budget lets this pod be evicted now; a status older than the budget itself does not count."""
-    if pdb.spec.unhealthy_pod_eviction_policy == "AlwaysAllow" and not _is_ready(pod):
-        return True
-    is_current = pdb.status.observed_generation >= pdb.metadata.generation
-    return is_current and pdb.status.disruptions_allowed > 0
-
-
-def _is_ready(pod: Pod) -> bool:
-    ready = find_condition(pod.status.conditions, "Ready")
-    return ready is not None and ready.is_true
-
-
-def _since(pdb: PodDisruptionBudget) -> UnixSeconds | None:
-    condition = find_condition(pdb.status.conditions, "DisruptionAllowed")
-    return condition.since if condition is not None and not condition.is_true else None
 
 
 def _blocked(

@@ -1,125 +1,121 @@
-"""Carries out what the disruption methods decide: controller `disruption`.
-
-Taint first, then look again at what is really there, then delete: a pod that was bound between the decision and the
-taint keeps its node (case DND-RACE).
-"""
+"""Decides again and again which nodes to give back, and has it carried out: controller `disruption`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from karpenter.disruption.emptiness import emptiness
-from karpenter.disruption.verdict import Command, Verdict
-from karpenter.lifecycle.machine import taint_entry
-from karpenter.lifecycle.writer import Writer
-from karpenter.model.core import Node
-from karpenter.model.pods import is_reschedulable
-from karpenter.model.taints import DISRUPTED
+from karpenter.disruption.context import Context
+from karpenter.disruption.decide import METHODS, WITHOUT_PLANS, decide
+from karpenter.disruption.orchestrator import Orchestrator
+from karpenter.disruption.removal import Removal
+from karpenter.disruption.retreat import Retreat
+from karpenter.disruption.verdict import BlockCode, Blocked, Command, Verdict
 from karpenter.runtime import logs
-from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import Result
-from karpenter.runtime.events import EventRecorder
-from karpenter.runtime.kube import PODS, KubeClient
-from karpenter.runtime.metrics import Metrics
-from karpenter.state.cluster import ClusterState
-from karpenter.state.refs import claim_ref, node_ref
+from karpenter.runtime.cpu import run_cpu
+from karpenter.scheduling.snapshot import Snapshot
 
 log = logs.get("disruption")
 
 INTERVAL_S: Final = 10.0
-UNSYNCED_S: Final = 1.0
+AGAIN_S: Final = 1.0
+DECISION_LIMIT_S: Final = 60.0
+"""Looking for places stops after this long; what was found by then is carried out."""
+TOLD_S: Final = 900.0
+TOLD: Final[frozenset[BlockCode]] = frozenset(
+    {"PodDisruptionBudget", "DoNotDisrupt", "NodeDoNotDisrupt", "Unschedulable", "BackOff"}
+)
+"""Obstacles that somebody can remove: those get an event on the node."""
 
 
 class Disruption:
-    """One pass: snapshot, decide, act."""
+    """One look: snapshot, decide, act."""
 
     def __init__(
         self,
-        client: KubeClient,
-        state: ClusterState,
-        writer: Writer,
+        context: Context,
+        orchestrator: Orchestrator,
+        retreat: Retreat,
         *,
         is_synced: Callable[[], bool],
-        recorder: EventRecorder,
-        clock: Clock,
-        metrics: Metrics,
+        enqueue: Callable[[str], None],
     ) -> None:
-        self._client = client
-        self._state = state
-        self._writer = writer
+        """`enqueue` hands a command's id to the controller that carries it on."""
+        self._context = context
+        self._orchestrator = orchestrator
+        self._retreat = retreat
+        self._removal = Removal(context)
         self._is_synced = is_synced
-        self._recorder = recorder
-        self._clock = clock
-        self._metrics = metrics
+        self._enqueue = enqueue
 
     async def run_once(self) -> Result:
         """Look once; return when to look again: at the latest after the interval, sooner when a timer ends."""
         if not self._is_synced():
-            return Result(UNSYNCED_S)
-        await self._clean_up()
-        snapshot = self._state.snapshot(self._clock.now())
-        verdict = emptiness(snapshot)
-        for command in verdict.commands:
-            await self._execute(command)
-        return Result(self._next_look(verdict))
+            return Result(AGAIN_S)
+        await self._retreat.clean_up()
+        for identity in self._orchestrator.resume():
+            self._enqueue(identity)
+        snapshot = self._context.snapshot()
+        verdict = await self._decide(snapshot)
+        self._tell(verdict.blocked)
+        acted = [await self._execute(command, snapshot) for command in verdict.commands]
+        return Result(AGAIN_S if any(acted) else self._next_look(verdict))
+
+    async def _decide(self, snapshot: Snapshot) -> Verdict:
+        """Ask the methods; those that plan machines only once every machine asked for before is known (S-4)."""
+        state, clock = self._context.state, self._context.clock
+        methods = WITHOUT_PLANS if state.unlaunched_claims() else METHODS
+        known = frozenset(state.claims)
+        deadline = clock.now() + DECISION_LIMIT_S
+        verdict = await run_cpu(
+            decide, snapshot, self._context.options, methods=methods, stop=lambda: clock.now() > deadline
+        )
+        took_s = clock.now() - snapshot.taken_at
+        self._context.metrics.voluntary_disruption_decision_evaluation_duration_seconds.labels(
+            reason=verdict.commands[0].reason.lower() if verdict.commands else "", consolidation_type=""
+        ).observe(took_s)
+        if frozenset(state.claims) != known:
+            # Somebody launched or deleted while we were thinking: the plan might count a machine twice.
+            return Verdict(blocked=verdict.blocked)
+        return verdict
+
+    async def _execute(self, command: Command, snapshot: Snapshot) -> bool:
+        """Carry a command out, or start to; return whether something was done."""
+        log.info(
+            "disrupting nodes",
+            reason=command.reason,
+            nodes=list(command.nodes),
+            replacements=len(command.replacements),
+            pods=len(command.placements),
+            savings_per_hour=command.savings,
+        )
+        self._count(command)
+        if command.is_forceful or not (command.placements or command.deadline):
+            await self._removal.remove(command)
+            return True
+        identity = await self._orchestrator.start(command, snapshot)
+        if identity is None:
+            return False
+        self._enqueue(identity)
+        return True
+
+    def _count(self, command: Command) -> None:
+        decision = "replace" if command.replacements else "delete"
+        kind = "empty" if command.reason == "Empty" else ""
+        self._context.metrics.voluntary_disruption_decisions_total.labels(
+            decision=decision, reason=command.reason.lower(), consolidation_type=kind
+        ).inc()
+
+    def _tell(self, blocked: Iterable[Blocked]) -> None:
+        """Say on nodes that ought to go why they stay."""
+        for one in blocked:
+            node = self._context.state.nodes.get(one.node)
+            claim = self._context.state.claim_of(node) if node else None
+            if one.code in TOLD and claim is not None:
+                self._context.tell(claim, "DisruptionBlocked", f"{one.reason}: {one.message}")
 
     def _next_look(self, verdict: Verdict) -> float:
-        if verdict.commands:
-            return UNSYNCED_S
-        now = self._clock.now()
+        now = self._context.clock.now()
         timers = [blocked.until - now for blocked in verdict.blocked if blocked.until is not None]
-        return max(0.0, min([INTERVAL_S, *timers]))
-
-    async def _clean_up(self) -> None:
-        """Take taints off nodes that nobody is disrupting: what a crash in the middle left behind (D-2)."""
-        for node in tuple(self._state.nodes.values()):
-            claim = self._state.claim_of(node)
-            if claim is None or node.metadata.is_deleting or claim.metadata.is_deleting:
-                continue
-            if any(taint.matches(DISRUPTED) for taint in node.spec.taints):
-                await self._untaint(node)
-
-    async def _execute(self, command: Command) -> None:
-        """Disrupt the nodes of a command; one that is not empty after all is let go again."""
-        log.info("disrupting nodes", reason=command.reason, nodes=list(command.nodes), savings_per_hour=command.savings)
-        self._metrics.voluntary_disruption_decisions_total.labels(
-            decision="delete", reason=command.reason.lower(), consolidation_type="empty"
-        ).inc()
-        for name in command.nodes:
-            node = self._state.nodes.get(name)
-            if node is not None:
-                await self._remove_empty(node, command)
-
-    async def _remove_empty(self, node: Node, command: Command) -> None:
-        claim = self._state.claim_of(node)
-        if claim is None or claim.metadata.is_deleting:
-            return
-        node = await self._taint(node)
-        # What watches have not told us yet counts too: ask the API itself, now that no pod can be added any more.
-        here = await self._client.list(PODS, field_selector=f"spec.nodeName={node.metadata.name}")
-        arrived = [pod for pod in here.items if is_reschedulable(pod)]
-        if arrived:
-            names = ", ".join(sorted(str(pod.metadata.key) for pod in arrived))
-            log.info("node is not empty any more", node=node.metadata.name, pods=names)
-            await self._untaint(node)
-            return
-        self._state.mark_for_deletion(node.metadata.name)
-        for reference in (node_ref(node), claim_ref(claim)):
-            self._recorder.record(reference, "Normal", "DisruptionTerminating", f"disrupting node: {command.reason}")
-        await self._writer.disrupt(claim, command.reason.lower())
-
-    async def _taint(self, node: Node) -> Node:
-        if any(taint.matches(DISRUPTED) for taint in node.spec.taints):
-            return node
-        return await self._write_taints(node, [*map(taint_entry, node.spec.taints), taint_entry(DISRUPTED)])
-
-    async def _untaint(self, node: Node) -> None:
-        kept = [taint_entry(taint) for taint in node.spec.taints if not taint.matches(DISRUPTED)]
-        await self._write_taints(node, kept)
-
-    async def _write_taints(self, node: Node, taints: list[dict[str, object]]) -> Node:
-        version = node.metadata.resource_version
-        return await self._writer.patch_node(
-            node, {"metadata": {"resourceVersion": version}, "spec": {"taints": taints}}
-        )
+        return max(AGAIN_S, min([INTERVAL_S, *timers])) if timers else INTERVAL_S

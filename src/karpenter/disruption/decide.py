@@ -29,6 +29,8 @@ class Method(Protocol):
 
 METHODS: Final[Sequence[Method]] = (emptiness, expiration, drift)
 """In the order in which they are asked."""
+WITHOUT_PLANS: Final[Sequence[Method]] = (emptiness,)
+"""Those that never launch anything."""
 
 
 def decide(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from karpenter.lifecycle.breakers import Breakers
 from karpenter.lifecycle.launch import Launcher
 from karpenter.lifecycle.machine import (
+    REGISTRATION_TIMEOUT,
     GiveUp,
     Initialize,
     Launch,
@@ -18,16 +21,23 @@ from karpenter.lifecycle.machine import (
 from karpenter.lifecycle.termination import ClaimTermination
 from karpenter.lifecycle.writer import Writer
 from karpenter.model import labels
+from karpenter.model.core import Node
 from karpenter.model.nodeclaim import NodeClaim
-from karpenter.model.resources import format_resources
+from karpenter.model.pods import is_reschedulable
+from karpenter.model.resources import format_resources, parse_resources
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import DONE, Result
+from karpenter.runtime.events import EventRecorder
 from karpenter.runtime.metrics import Metrics
+from karpenter.state.allocatable import FoundAllocatable
 from karpenter.state.cluster import ClusterState
+from karpenter.state.refs import claim_ref
 
 log = logs.get("nodeclaim.lifecycle")
 _FINALIZER: Final = labels.TERMINATION_FINALIZER
+PAUSED_S: Final = 2.0
+"""How soon the end of a pause is noticed."""
 
 
 class ClaimLifecycle:
@@ -45,6 +55,9 @@ class ClaimLifecycle:
         clock: Clock,
         metrics: Metrics,
         timeouts: Timeouts,
+        breakers: Breakers,
+        found: FoundAllocatable,
+        recorder: EventRecorder,
     ) -> None:
         self._state = state
         self._writer = writer
@@ -53,12 +66,17 @@ class ClaimLifecycle:
         self._clock = clock
         self._metrics = metrics
         self._timeouts = timeouts
+        self._breakers = breakers
+        self._found = found
+        self._recorder = recorder
 
     async def reconcile(self, key: str) -> Result:
         """Look at one claim, by name."""
         claim = self._state.claims.get(key)
         if claim is None:
             return DONE
+        if self._state.pauses.stops_everything(claim.pool):
+            return Result(PAUSED_S)
         if claim.metadata.is_deleting:
             return await self._termination.reconcile(claim)
         if _FINALIZER not in claim.metadata.finalizers:
@@ -66,7 +84,7 @@ class ClaimLifecycle:
             patch = {"metadata": {"resourceVersion": claim.metadata.resource_version, "finalizers": finalizers}}
             claim = await self._writer.patch_claim(claim, patch)
         nodes = self._state.nodes_of(claim.provider_id) if claim.provider_id else ()
-        step = next_step(claim, nodes, self._clock.now(), timeouts=self._timeouts)
+        step = next_step(claim, nodes, self._clock.now(), timeouts=self._timeouts, holds_pods=self._holds_pods(nodes))
         return await self._apply(claim, step)
 
     async def _apply(self, claim: NodeClaim, step: Step) -> Result:
@@ -75,6 +93,8 @@ class ClaimLifecycle:
                 await self._writer.patch_claim_status(claim, step.conditions)
             case GiveUp(reason):
                 log.info("deleting nodeclaim that made no progress", nodeclaim=claim.name, reason=reason)
+                if reason == REGISTRATION_TIMEOUT:
+                    self._breakers.failed(claim.node_class_ref)
                 await self._writer.disrupt(claim, reason)
                 return DONE
             case Launch():
@@ -91,6 +111,7 @@ class ClaimLifecycle:
         return Result(step.requeue_after_s)
 
     async def _register(self, claim: NodeClaim, action: Register, step: Step) -> None:
+        self._breakers.succeeded(claim.node_class_ref)
         node = await self._writer.patch_node(action.node, registration_patch(claim, action.node))
         await self._writer.patch_claim_status(claim, step.conditions, {"nodeName": node.metadata.name})
         pool, zone = (claim.pool.name if claim.pool else ""), claim.labels.get(labels.ZONE, "")
@@ -100,5 +121,21 @@ class ClaimLifecycle:
     async def _initialize(self, claim: NodeClaim, action: Initialize, step: Step) -> None:
         node = await self._writer.patch_node(action.node, {"metadata": {"labels": {labels.INITIALIZED: "true"}}})
         await self._writer.patch_claim_status(claim, step.conditions)
+        self._learn(claim, node)
         allocatable = format_resources(claim.allocatable)
         log.info("initialized nodeclaim", nodeclaim=claim.name, node=node.metadata.name, allocatable=allocatable)
+
+    def _holds_pods(self, nodes: Sequence[Node]) -> bool:
+        return any(is_reschedulable(pod) for node in nodes for pod in self._state.pods_on(node.metadata.name))
+
+    def _learn(self, claim: NodeClaim, node: Node) -> None:
+        """Remember what the type really offers, if that is less than it promised (case ALLOC-GUESS)."""
+        pool = self._state.pools.get(claim.pool) if claim.pool else None
+        instance_type = claim.labels.get(labels.INSTANCE_TYPE)
+        if pool is None or instance_type is None:
+            return
+        reported = parse_resources(node.status.allocatable)
+        less = self._found.take_in(pool, instance_type, promised=claim.allocatable, found=reported)
+        if less is not None:
+            log.warning("a node offers less than its type promised", nodeclaim=claim.name, found=less)
+            self._recorder.record(claim_ref(claim), "Warning", "LessAllocatable", less)

@@ -1,7 +1,8 @@
 """Which pods of a leaving node are evicted next, and which are deleted because time is up. Pure.
 
 Source: spec v1 §3.2 (T-5, T-6, T-8). Protected pods (do-not-evict, do-not-disrupt) go last instead of holding the node
-for ever: the node's deletion was asked for by someone who may (LIF-35).
+for ever where the deletion was asked for by someone who may, or the machine is taken away (LIF-35); where we chose to
+disrupt the node they stay until its deadline.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from karpenter.model.core import Pod
-from karpenter.model.pods import CRITICAL_PRIORITY_CLASSES, is_daemon, is_do_not_disrupt, is_static, is_terminal
+from karpenter.model.pods import CRITICAL_PRIORITY_CLASSES, is_daemon, is_static, is_terminal
+from karpenter.model.protection import protection
 from karpenter.model.taints import DISRUPTED, untolerated
 from karpenter.model.units import UnixSeconds
 
@@ -43,16 +45,21 @@ class DrainStep:
         return not self.waiting
 
 
-def drain_step(pods: Sequence[Pod], now: UnixSeconds, *, deadline: UnixSeconds | None = None) -> DrainStep:
+def drain_step(
+    pods: Sequence[Pod], now: UnixSeconds, *, deadline: UnixSeconds | None = None, keeps_protected: bool = False
+) -> DrainStep:
     """Return the next step for the pods on a node.
 
     `deadline` is when the node goes regardless (terminationGracePeriod); None means that the drain takes its time.
+    `keeps_protected` says that protected pods are not evicted at all (T-6).
     """
     holding = tuple(pod for pod in pods if _holds(pod, now))
     evictable = [pod for pod in holding if not pod.metadata.is_deleting]
-    first_tier = min((_tier(pod) for pod in holding), default=None)
+    first_tier = min((_tier(pod, now) for pod in holding), default=None)
+    if keeps_protected:
+        evictable = [pod for pod in evictable if protection(pod, now) is None]
     return DrainStep(
-        evict=tuple(pod for pod in evictable if _tier(pod) == first_tier),
+        evict=tuple(pod for pod in evictable if _tier(pod, now) == first_tier),
         delete=_overdue(holding, now, deadline),
         waiting=holding,
     )
@@ -70,9 +77,9 @@ def _holds(pod: Pod, now: UnixSeconds) -> bool:
     return gone_by is None or now <= gone_by + STUCK_AFTER_S
 
 
-def _tier(pod: Pod) -> tuple[bool, bool, bool]:
+def _tier(pod: Pod, now: UnixSeconds) -> tuple[bool, bool, bool]:
     critical = pod.spec.priority_class_name in CRITICAL_PRIORITY_CLASSES
-    return is_do_not_disrupt(pod), critical, is_daemon(pod)
+    return protection(pod, now) is not None, critical, is_daemon(pod)
 
 
 def _overdue(pods: Sequence[Pod], now: UnixSeconds, deadline: UnixSeconds | None) -> tuple[ForcedDeletion, ...]:

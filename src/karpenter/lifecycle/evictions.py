@@ -6,6 +6,7 @@ Source: spec v1 T-7, spec v1alpha5 LIF-34.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from karpenter.model.core import Pod
@@ -37,8 +38,18 @@ class EvictionQueue:
 
     name = "eviction-queue"
 
-    def __init__(self, client: KubeClient, recorder: EventRecorder, *, clock: Clock, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        recorder: EventRecorder,
+        *,
+        is_wanted: Callable[[str], bool],
+        clock: Clock,
+        metrics: Metrics,
+    ) -> None:
+        """`is_wanted` says whether the node of this name is drained now; an eviction from another one is dropped."""
         self._client = client
+        self._is_wanted = is_wanted
         self._recorder = recorder
         self._metrics = metrics
         self._queue: WorkQueue[Eviction] = WorkQueue(clock, base_delay_s=FIRST_RETRY_S, max_delay_s=LONGEST_RETRY_S)
@@ -73,7 +84,9 @@ class EvictionQueue:
                 self._queue.done(eviction)
 
     async def _evict(self, eviction: Eviction) -> bool:
-        """Ask once; return whether that is settled: accepted, gone, or another pod by now."""
+        """Ask once; return whether that is settled: accepted, gone, another pod by now, or not wanted any more."""
+        if not self._is_wanted(eviction.node):
+            return True
         pod = ObjectRef("v1", "Pod", eviction.name, eviction.namespace, uid=eviction.uid)
         try:
             await self._client.evict(eviction.name, namespace=eviction.namespace, uid=eviction.uid)

@@ -16,6 +16,8 @@ class Pace:
 
     drain_poll_s: float = 1.0
     instance_poll_s: float = 5.0
+    paused_poll_s: float = 2.0
+    """How soon an end of a pause is noticed."""
     min_drain_s: float = 5.0
     """A node without pods stays this long, for a pod that was bound just before the taint (T-9)."""
 

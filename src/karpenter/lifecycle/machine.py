@@ -20,6 +20,8 @@ from karpenter.model.resources import parse_resources
 from karpenter.model.taints import UNREGISTERED, Taint, is_ephemeral
 from karpenter.model.units import UnixSeconds
 
+REGISTRATION_TIMEOUT: Final = "registration_timeout"
+INITIALIZATION_TIMEOUT: Final = "initialization_timeout"
 LIFE: Final = (LAUNCHED, REGISTERED, INITIALIZED)
 """The conditions of a claim's life, in order; `Ready` is all of them."""
 
@@ -30,6 +32,8 @@ class Timeouts:
 
     launch_s: float = 300.0
     registration_s: float = 900.0
+    initialization_s: float = 3600.0
+    """For a node without pods; one that has some stays, whatever keeps it from being initialized."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +77,25 @@ class Step:
     """Seconds until a time limit ends; None when only an event can change anything."""
 
 
-def next_step(claim: NodeClaim, nodes: Sequence[Node], now: UnixSeconds, *, timeouts: Timeouts = Timeouts()) -> Step:
+def next_step(
+    claim: NodeClaim,
+    nodes: Sequence[Node],
+    now: UnixSeconds,
+    *,
+    timeouts: Timeouts = Timeouts(),
+    holds_pods: bool = False,
+) -> Step:
     """Return the next step in the life of a claim that is not being deleted.
 
-    `nodes` are all nodes that report the claim's provider id.
+    `nodes` are all nodes that report the claim's provider id; `holds_pods` says whether pods run there that would have
+    to move.
     """
     if not claim.is_true(LAUNCHED):
         return _launch(claim, now, timeouts)
     if not claim.is_true(REGISTERED):
         return _register(claim, nodes, now=now, timeouts=timeouts)
     if not claim.is_true(INITIALIZED):
-        return _initialize(claim, nodes, now)
+        return _initialize(claim, nodes, now=now, timeouts=timeouts, holds_pods=holds_pods)
     return Step(conditions=_changed(claim, (), now))
 
 
@@ -102,17 +114,23 @@ def _register(claim: NodeClaim, nodes: Sequence[Node], *, now: UnixSeconds, time
     left = _time_left(claim, REGISTERED, now=now, limit_s=timeouts.registration_s)
     if not nodes:
         if left <= 0:
-            return Step(GiveUp("registration_timeout"))
+            return Step(GiveUp(REGISTRATION_TIMEOUT))
         waiting = Condition(REGISTERED, "Unknown", "NodeNotFound", "the node has not joined the cluster yet")
         return Step(conditions=_changed(claim, (waiting,), now), requeue_after_s=left)
     return Step(Register(nodes[0]), _changed(claim, (Condition(REGISTERED, "True"),), now))
 
 
-def _initialize(claim: NodeClaim, nodes: Sequence[Node], now: UnixSeconds) -> Step:
+def _initialize(
+    claim: NodeClaim, nodes: Sequence[Node], *, now: UnixSeconds, timeouts: Timeouts, holds_pods: bool
+) -> Step:
     waiting = _not_initialized_because(claim, nodes)
     if waiting is None:
         return Step(Initialize(nodes[0]), _changed(claim, (Condition(INITIALIZED, "True"),), now))
-    return Step(conditions=_changed(claim, (Condition(INITIALIZED, "Unknown", *waiting),), now))
+    conditions = _changed(claim, (Condition(INITIALIZED, "Unknown", *waiting),), now)
+    left = _time_left(claim, INITIALIZED, now=now, limit_s=timeouts.initialization_s)
+    if holds_pods:
+        return Step(conditions=conditions)
+    return Step(GiveUp(INITIALIZATION_TIMEOUT)) if left <= 0 else Step(conditions=conditions, requeue_after_s=left)
 
 
 def _not_initialized_because(claim: NodeClaim, nodes: Sequence[Node]) -> tuple[str, str] | None:

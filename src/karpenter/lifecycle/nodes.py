@@ -13,12 +13,14 @@ from karpenter.lifecycle.evictions import EvictionQueue
 from karpenter.lifecycle.instances import Instances, Pace
 from karpenter.lifecycle.machine import taint_entry
 from karpenter.lifecycle.volumes import blocking_attachments
+from karpenter.lifecycle.waiting import waiting_words
 from karpenter.lifecycle.writer import Writer, without_finalizer
 from karpenter.model import labels
 from karpenter.model.core import Node, Pod
 from karpenter.model.meta import Condition, changed_condition
-from karpenter.model.nodeclaim import DRAINED, INSTANCE_TERMINATING, VOLUMES_DETACHED, NodeClaim
+from karpenter.model.nodeclaim import DRAINED, INSTANCE_TERMINATING, VOLUMES_DETACHED, NodeClaim, was_our_choice
 from karpenter.model.nodes import is_ready
+from karpenter.model.pdbs import Pdbs
 from karpenter.model.taints import DISRUPTED
 from karpenter.model.units import ProviderID, UnixSeconds, from_rfc3339
 from karpenter.runtime import logs
@@ -74,6 +76,8 @@ class NodeTermination:
         if claim is None or len(self._state.nodes_of(ProviderID(node.spec.provider_id))) > 1:
             # Nobody's instance, or one that several nodes claim: not ours to end (T-11).
             return await self._release(node, None)
+        if self._state.is_draining_paused(claim):
+            return Result(self._pace.paused_poll_s)
         await self._writer.delete_claim(claim)
         if not is_ready(node) and not await self._instances.exists(ProviderID(node.spec.provider_id)):
             return await self._release(node, claim)
@@ -82,12 +86,12 @@ class NodeTermination:
 
     async def _empty(self, node: Node, claim: NodeClaim) -> Result:
         """Drain, detach, terminate: each step only once the one before is done."""
-        deadline = _deadline(claim)
-        pods = self._state.pods_on(node.metadata.name)
-        step = drain_step(pods, self._clock.now(), deadline=deadline)
-        await self._drain(node, step)
+        pods, now = self._state.pods_on(node.metadata.name), self._clock.now()
+        step = drain_step(pods, now, deadline=_deadline(claim), keeps_protected=was_our_choice(claim))
+        words = waiting_words(step, Pdbs(self._state.pdbs.values()), now)
+        await self._drain(node, step, words)
         if not step.is_done or self._drained_for_s(claim) < self._pace.min_drain_s:
-            await self._set(claim, Condition(DRAINED, "Unknown", "Draining", _draining(step)))
+            await self._set(claim, Condition(DRAINED, "Unknown", "Draining", words))
             return Result(self._pace.drain_poll_s)
         if not claim.is_true(DRAINED):
             self._metrics.nodes_drained_total.labels(nodepool=claim.pool.name if claim.pool else "").inc()
@@ -114,7 +118,7 @@ class NodeTermination:
         }
         return await self._writer.patch_node(node, patch)
 
-    async def _drain(self, node: Node, step: DrainStep) -> None:
+    async def _drain(self, node: Node, step: DrainStep, words: str) -> None:
         for pod in step.evict:
             self._evictions.add(pod, node.metadata.name)
         for forced in step.delete:
@@ -129,7 +133,7 @@ class NodeTermination:
             else:
                 self._metrics.pods_drained_total.labels(reason="deleted").inc()
         if step.waiting:
-            self._recorder.record(node_ref(node), "Warning", "FailedDraining", _draining(step), dedupe_key="waiting")
+            self._recorder.record(node_ref(node), "Warning", "FailedDraining", words, dedupe_key="waiting")
 
     def _drained_for_s(self, claim: NodeClaim) -> float:
         """Seconds since the drain began; 0 before it did."""
@@ -171,12 +175,6 @@ class NodeTermination:
             self._metrics.nodes_termination_duration_seconds.observe(took_s, nodepool=pool)
         log.info("deleted node", node=node.metadata.name)
         return DONE
-
-
-def _draining(step: DrainStep) -> str:
-    names = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in step.waiting[:5]]
-    more = f" and {len(step.waiting) - len(names)} more" if len(step.waiting) > len(names) else ""
-    return f"{len(step.waiting)} pods are waiting to be evicted: {', '.join(names)}{more}" if names else "draining"
 
 
 def _deadline(claim: NodeClaim) -> UnixSeconds | None:

@@ -8,15 +8,16 @@ from typing import Final
 from karpenter.lifecycle.machine import taint_entry
 from karpenter.model import labels
 from karpenter.model.core import Node
-from karpenter.model.meta import Condition, merged_conditions
+from karpenter.model.meta import Condition, changed_condition, merged_conditions
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.taints import DISRUPTED, Taint
-from karpenter.model.units import ObjectKey
+from karpenter.model.units import ObjectKey, UnixSeconds, from_rfc3339, to_rfc3339
 from karpenter.runtime.kube import NODE_CLAIMS, NODES, Conflict, KubeClient, NotFound
 from karpenter.runtime.metrics import Metrics
 from karpenter.state.informers import ClusterInformers
 
-_TAINT_ATTEMPTS: Final = 4
+_ATTEMPTS: Final = 4
+"""How often a write that somebody else was faster than is computed anew."""
 
 
 class Writer:
@@ -57,6 +58,32 @@ class Writer:
         raw = await self._client.patch(NODE_CLAIMS, claim.name, body, subresource="status")
         return self._informers.decode_claim(raw)
 
+    async def set_claim_condition(self, claim: NodeClaim, condition: Condition, now: UnixSeconds) -> NodeClaim:
+        """Write a condition, whatever others write to the claim meanwhile; nothing is sent when it says so already."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await self._write_claim_condition(claim, condition, now)
+            except Conflict:
+                claim = self._informers.decode_claim(await self._client.get(NODE_CLAIMS, claim.name))
+        return await self._write_claim_condition(claim, condition, now)
+
+    async def _write_claim_condition(self, claim: NodeClaim, condition: Condition, now: UnixSeconds) -> NodeClaim:
+        changed = changed_condition(claim.conditions, condition, now)
+        return await self.patch_claim_status(claim, (changed,) if changed else ())
+
+    async def limit_drain(self, claim: NodeClaim, deadline: UnixSeconds) -> NodeClaim:
+        """Let the claim's drain end by force at a moment, unless it ends sooner already (T-2)."""
+        text = claim.metadata.annotations.get(labels.TERMINATION_TIMESTAMP)
+        try:
+            ends_at = from_rfc3339(text) if text else None
+        except ValueError:
+            ends_at = None
+        if ends_at is not None and ends_at <= deadline:
+            return claim
+        return await self.patch_claim(
+            claim, {"metadata": {"annotations": {labels.TERMINATION_TIMESTAMP: to_rfc3339(deadline)}}}
+        )
+
     async def delete_claim(self, claim: NodeClaim) -> None:
         """Ask for the end of a claim; one that is being deleted or gone is left alone."""
         if claim.metadata.is_deleting:
@@ -91,7 +118,7 @@ class Writer:
 
         Kubelets write to nodes all the time, so a version that is stale is read again.
         """
-        for _ in range(_TAINT_ATTEMPTS - 1):
+        for _ in range(_ATTEMPTS - 1):
             try:
                 return await self._write_disrupted(node, is_disrupted=is_disrupted)
             except Conflict:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from karpenter.model import labels
 from karpenter.model.meta import Condition, ObjectMeta, find_condition
 from karpenter.model.nodepool import NodeClassRef
 from karpenter.model.requirements import Requirements
@@ -70,3 +71,8 @@ class NodeClaim:
         """Return whether the condition of this type holds."""
         condition = self.condition(kind)
         return condition is not None and condition.is_true
+
+
+def was_our_choice(claim: NodeClaim) -> bool:
+    """Return whether we chose to disrupt the claim: nobody asked for its end, and the cloud does not take it away."""
+    return claim.is_true(DISRUPTION_REASON) and labels.INTERRUPTION not in claim.metadata.annotations

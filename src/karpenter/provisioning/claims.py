@@ -6,6 +6,7 @@ Source: spec v1 §1.5, spec v1alpha5 SCH-28, API-28, LIF-3.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from karpenter.model import labels
@@ -20,16 +21,26 @@ from karpenter.scheduling.solution import ClaimPlan
 _DECIDED_BY_CLOUD: Final = labels.WELL_KNOWN | {labels.HOSTNAME}
 
 
-def claim_for(plan: ClaimPlan, pool: NodePool, *, well_known: frozenset[str] = frozenset()) -> NodeClaim:
+def claim_for(
+    plan: ClaimPlan,
+    pool: NodePool,
+    *,
+    well_known: frozenset[str] = frozenset(),
+    name: str = "",
+    annotations: Mapping[str, str] = MappingProxyType({}),
+) -> NodeClaim:
     """Return the claim to write for a plan: constraints, taints, owner, finalizer, hash.
+
+    Without a `name` the server makes one up; `annotations` come on top of the pool's.
 
     The finalizer is there from the start: deletion then always finds the machine, wherever we crash.
     """
     return NodeClaim(
         metadata=ObjectMeta(
-            generate_name=f"{pool.name}-",
+            name=name,
+            generate_name="" if name else f"{pool.name}-",
             labels={**pool.template.labels, **chosen_labels(plan.requirements, well_known), **dict([pool.identity])},
-            annotations={**pool.template.annotations, **pool.hash_annotations},
+            annotations={**pool.template.annotations, **pool.hash_annotations, **annotations},
             finalizers=(labels.TERMINATION_FINALIZER,),
             owner_references=(_owner(pool),),
         ),

@@ -87,6 +87,10 @@ class Provisioner:
         """Plan because a node is leaving: its pods look for another place (S-2)."""
         self._batcher.trigger(name)
 
+    def plan_now(self) -> None:
+        """Plan without waiting for a batch to close: a machine is about to be taken away."""
+        self._planner.trigger()
+
     async def run(self) -> None:
         """Plan until cancelled."""
         async with asyncio.TaskGroup() as group:
@@ -114,11 +118,10 @@ class Provisioner:
         """Plan once, or later while the picture is incomplete or a machine asked for is not known yet (S-4)."""
         if not self._is_synced() or self._state.unlaunched_claims():
             return Result(UNSYNCED_S)
-        await self.provision()
-        return DONE
+        return Result(UNSYNCED_S) if await self.provision() is None else DONE
 
-    async def provision(self) -> Solution:
-        """Plan for the pods pending now, write the claims, and return the plan."""
+    async def provision(self) -> Solution | None:
+        """Plan for the pods pending now, write the claims, and return the plan; None when it was overtaken."""
         await self._refresh_offers()
         snapshot = self._state.snapshot(self._clock.now())
         pods, rejected = admit(snapshot.pending)
@@ -130,6 +133,9 @@ class Provisioner:
             return Solution()
         log.info("found provisionable pod(s)", pods=_shown(pod.metadata.key for pod in pods))
         solution = await self._solve(snapshot, pods)
+        if self._state.unlaunched_claims():
+            # A replacement was asked for while we were thinking: some of these pods may go there.
+            return None
         await self._act(snapshot, solution)
         return solution
 
@@ -145,9 +151,13 @@ class Provisioner:
 
     async def _act(self, snapshot: Snapshot, solution: Solution) -> None:
         """Write the claims, nominate every place used, and tell the pods."""
-        names = await self._writer.write(snapshot, solution.new_claims)
-        self._keep_room(snapshot, solution.placements, names)
-        self._announce(snapshot, solution.placements, names)
+        written = await self._writer.write(snapshot, solution.new_claims)
+        self._keep_room(snapshot, solution.placements, written.names)
+        self._announce(snapshot, solution.placements, written.names)
+        for plan in solution.new_claims:
+            if plan.name in written.refusals:
+                for pod in (pod for pod in plan.pods if not pod.spec.node_name):
+                    self._fail(pod, written.refusals[plan.name])
         self._metrics.scheduler_unschedulable_pods_count.labels(controller=self.name).set(len(solution.unschedulable))
         for refused in solution.unschedulable:
             # A pod that still runs on a leaving node has nothing to complain of yet.

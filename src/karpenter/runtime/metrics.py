@@ -46,6 +46,9 @@ class Metrics(Instruments):
     nodeclaims_created_total = counter("NodeClaims created.", "reason", "nodepool", "min_values_relaxed")
     nodeclaims_terminated_total = counter("NodeClaims gone.", "nodepool", "capacity_type", "zone")
     nodeclaims_disrupted_total = counter("NodeClaims that Karpenter decided to delete.", *_DISRUPTED)
+    nodeclaims_unhealthy_disrupted_total = counter(
+        "NodeClaims deleted because their node was broken.", "condition", "nodepool", "capacity_type", "image_id"
+    )
     nodeclaims_termination_duration_seconds = histogram(
         "From the deletion request of a NodeClaim until it is gone.", "nodepool", buckets=_powers_of_two(11)
     )
@@ -110,6 +113,8 @@ class Metrics(Instruments):
     voluntary_disruption_consolidation_timeouts_total = counter("Searches cut short.", "consolidation_type")
     voluntary_disruption_failed_validations_total = counter("Candidates that validation refused.", "consolidation_type")
     voluntary_disruption_queue_failures_total = counter("Replacements that never became ready.", *_DECISION)
+
+    interruption_received_messages_total = counter("Notices about machines.", "message_type")
 
     cluster_state_node_count = gauge("Nodes in the cluster state.")
     cluster_state_synced = gauge("1 while the cluster state is complete.")

@@ -24,7 +24,8 @@ from karpenter.model.core import (
     PodDisruptionBudget,
     StorageClass,
 )
-from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.instancetype import InstanceType
+from karpenter.model.nodeclaim import NodeClaim, was_our_choice
 from karpenter.model.nodepool import NodePool
 from karpenter.model.pause import NOTHING, Pauses
 from karpenter.model.pods import is_provisionable, is_reschedulable, is_terminal
@@ -109,10 +110,18 @@ class ClusterState:
             self._leave(key, before.spec.node_name)
         self.pods[key] = pod
         if before is None or before.metadata.uid != pod.metadata.uid or before.spec.node_name != pod.spec.node_name:
-            self._touch_marked(self._plans.drop(key))
+            self._settle_plan(pod)
         if pod.spec.node_name:
             self._pods_on[pod.spec.node_name].add(key)
         self._touch(pod.spec.node_name or None)
+
+    def _settle_plan(self, pod: Pod) -> None:
+        """End the plan of a pod that is bound now, or that is another one than before."""
+        node = self.nodes.get(pod.spec.node_name)
+        claim = self.claim_of(node) if node else None
+        places = {pod.spec.node_name, claim.name} if claim else {pod.spec.node_name}
+        for place in self._plans.settle(pod, places):
+            self._touch_marked(place)
 
     def drop_pod(self, key: ObjectKey) -> None:
         """Forget a pod that no longer exists."""
@@ -162,7 +171,9 @@ class ClusterState:
     def plan(self, pod: Pod, place: str, *, now: UnixSeconds, keep_s: float) -> None:
         """Keep room for a pod on a claim or node for so long, counted from when the place is ready for pods."""
         self._touch_marked(self._plans.drop(pod.metadata.key))
-        self._plans.set(pod, Plan(pod.metadata.uid, place, now, UnixSeconds(now + keep_s)))
+        owner = pod.metadata.controller()
+        kept = Plan(pod.metadata.uid, place, now, UnixSeconds(now + keep_s), owner.uid if owner else None)
+        self._plans.set(pod, kept)
         self._touch_marked(place)
 
     def is_planned(self, pod: Pod, now: UnixSeconds) -> bool:
@@ -189,6 +200,11 @@ class ClusterState:
         waiting = (claim for claim in self.claims.values() if not claim.provider_id and not claim.metadata.is_deleting)
         return tuple(sorted(claim.name for claim in waiting))
 
+    def is_draining_paused(self, claim: NodeClaim) -> bool:
+        """Return whether people asked to leave a node alone that is leaving: whoever asked for its end, or only us."""
+        pauses = self.pauses
+        return pauses.stops_everything(claim.pool) or (was_our_choice(claim) and pauses.stops_disruption(claim.pool))
+
     def pods_on(self, node_name: str) -> tuple[Pod, ...]:
         """Return the pods bound to a node, sorted by namespace and name."""
         return tuple(self.pods[key] for key in sorted(self._pods_on.get(node_name, ())))
@@ -197,6 +213,15 @@ class ClusterState:
         """Return the claim a node was launched for; None for a foreign node."""
         name = self._claim_of.get(ProviderID(node.spec.provider_id)) if node.spec.provider_id else None
         return self.claims.get(name) if name else None
+
+    def claim_with(self, provider_id: ProviderID) -> NodeClaim | None:
+        """Return the claim of a machine; None for one of somebody else."""
+        name = self._claim_of.get(provider_id)
+        return self.claims.get(name) if name else None
+
+    def instance_types(self, pool: PoolKey) -> tuple[InstanceType, ...]:
+        """Return what a pool could launch when the cloud was last asked."""
+        return self._offers.types.get(pool, ())
 
     def node_of(self, claim: NodeClaim) -> Node | None:
         """Return the node of a claim; None until it joined."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from karpenter.cloud.errors import CloudError
 from karpenter.cloud.provider import CloudProvider
 from karpenter.model.instancetype import InstanceType
-from karpenter.model.nodepool import NodePool
+from karpenter.model.nodepool import NodeClassRef, NodePool
 from karpenter.model.resources import Resources
 from karpenter.model.units import PoolKey
 from karpenter.scheduling.snapshot import NodeView, PoolView
+from karpenter.state.allocatable import FoundAllocatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +44,28 @@ class Offers:
         return view
 
 
-async def load_offers(provider: CloudProvider, pools: Iterable[NodePool], well_known: frozenset[str]) -> Offers:
-    """Ask the cloud what each pool can launch; a failure makes that pool unready and no other (SCH-1, AWS-3, AWS-4)."""
+async def load_offers(
+    provider: CloudProvider,
+    pools: Iterable[NodePool],
+    well_known: frozenset[str],
+    *,
+    found: FoundAllocatable | None = None,
+    problem: Callable[[NodeClassRef | None], str | None] = lambda _: None,
+) -> Offers:
+    """Ask the cloud what each pool can launch; a failure makes that pool unready and no other (SCH-1, AWS-3, AWS-4).
+
+    Amounts are corrected by what nodes turned out to offer; `problem` says why nothing of a node class may be planned.
+    """
     types: dict[PoolKey, tuple[InstanceType, ...]] = {}
     unready: dict[PoolKey, str] = {}
     for pool in pools:
         try:
-            found = tuple(await provider.instance_types(pool))
+            offered = tuple(await provider.instance_types(pool))
         except CloudError as error:
             unready[pool.key] = str(error)
             continue
-        types[pool.key] = found
-        if not found:
-            unready[pool.key] = "its node class offers no instance type"
+        types[pool.key] = found.corrected(pool, offered) if found is not None else offered
+        reason = problem(pool.template.node_class_ref)
+        if reason is not None or not offered:
+            unready[pool.key] = reason or "its node class offers no instance type"
     return Offers(types, unready, well_known)
