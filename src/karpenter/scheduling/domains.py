@@ -73,11 +73,21 @@ class DomainGroup:
             case "spread":
                 return max(0, there - self.least() - self.term.max_skew)
             case "affinity":
-                # A pod is no company for itself; it may be alone only if there is nobody else it could join.
-                alone = there == 0 or (there == 1 and self.both.get(domain) == 1 and sum(self.count.values()) > 1)
-                return self.owned[domain] if alone else 0
+                return self.owned[domain] if self._waits_in_vain(domain) else 0
             case _:
                 return 0
+
+    def _waits_in_vain(self, domain: str) -> bool:
+        """Return whether none of the pods that want company there could be bound first.
+
+        Pods that want each other wait together, so company is somebody who does not want any; only where nobody like
+        that is anywhere may the first of them begin a domain, and then all have to be in that one.
+        """
+        firm = {name: count - self.both.get(name, 0) for name, count in self.count.items()}
+        if any(firm.values()):
+            return not firm.get(domain)
+        begun = [name for name, count in sorted(self.count.items()) if count]
+        return begun[:1] != [domain]
 
 
 class DomainMap:
