@@ -17,6 +17,7 @@ def machine(
     ready_after_s: float = 0.0,
     resources: dict[str, str] | None = None,
     taints: tuple[Taint, ...] = (),
+    labels: dict[str, str] | None = None,
     **more: Any,
 ) -> Machine:
     """Return a machine whose node is called like it; `ready_after_s` counts from the start of the simulation."""
@@ -26,7 +27,7 @@ def machine(
         node_name=name,
         address="10.0.0.1",
         ready_at=UnixSeconds(SIMULATION_START + ready_after_s),
-        labels={"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": "us-west-2a"},
+        labels=labels or {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": "us-west-2a"},
         taints=taints,
         capacity=amounts,
         allocatable=amounts,

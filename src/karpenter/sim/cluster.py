@@ -6,7 +6,8 @@ from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import Runnable, run_all
 from karpenter.runtime.kube import KubeClient
 from karpenter.runtime.metrics import Metrics
-from karpenter.sim.controllers import node_controllers, workload_controllers
+from karpenter.sim.controllers import StorageAddon, node_controllers, volume_controllers, workload_controllers
+from karpenter.sim.disks import DiskPace
 from karpenter.sim.informers import SharedInformers
 from karpenter.sim.kubelet import Kubelets, MachineSource, NodeRhythm, Pace, StartupTaints
 from karpenter.sim.scheduler import Scheduler
@@ -20,8 +21,8 @@ class SimulatedCluster:
     """Scheduler, kubelets and controllers over an API that they share with everyone else.
 
     `boot_source` is the cloud (`kubelet.frommarket.MarketMachines` for the market). `speed` divides what takes time on
-    machines: starting and stopping pods, devices, startup agents. Grace periods, timeouts and back-offs of the control
-    plane keep their real length.
+    machines: starting and stopping pods, disks, devices, startup agents. Grace periods, timeouts and back-offs of the
+    control plane keep their real length.
     """
 
     name = "sim.cluster"
@@ -41,6 +42,7 @@ class SimulatedCluster:
         metrics = Metrics(clock)
         self.informers = SharedInformers(kube, clock, metrics=metrics)
         context = Context(kube, clock, self.informers, Recorders(kube, clock, metrics), metrics)
+        self._storage = StorageAddon(context)
         self._parts: tuple[Runnable, ...] = (
             self.informers,
             Scheduler(context, seed=seed),
@@ -52,13 +54,16 @@ class SimulatedCluster:
                 startup_taints=startup_taints,
             ),
             *workload_controllers(context),
+            *volume_controllers(context, DiskPace(speed=speed, seed=seed)),
             *node_controllers(context, boot_source),
+            self._storage,
             context.events,
         )
 
     async def wait_ready(self) -> None:
-        """Return once all stand-ins know the cluster as it is."""
+        """Return once all stand-ins know the cluster as it is, and its storage is installed."""
         await self.informers.wait_synced()
+        await self._storage.is_installed.wait()
 
     async def run(self) -> None:
         """Run until cancelled."""

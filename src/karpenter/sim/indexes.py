@@ -11,6 +11,7 @@ from karpenter.model.units import ObjectKey
 from karpenter.runtime.identity import key_of
 from karpenter.runtime.informer import Informer
 from karpenter.runtime.kube import WatchEvent
+from karpenter.sim.storagekinds import Volume
 
 T = TypeVar("T")
 
@@ -88,6 +89,12 @@ def claim_keys(pod: Pod) -> Iterable[ObjectKey]:
             yield ObjectKey(pod.metadata.namespace, volume.persistent_volume_claim.claim_name)
         elif volume.ephemeral is not None:
             yield ObjectKey(pod.metadata.namespace, f"{pod.metadata.name}-{volume.name}")
+
+
+def claim_of(volume: Volume) -> tuple[str, ...]:
+    """Return the claim that a volume is bound to or kept for, as `NAMESPACE/NAME`; nothing for a free one."""
+    reference = volume.spec.claim_ref
+    return (str(ObjectKey(reference.namespace, reference.name)),) if reference is not None else ()
 
 
 def node_attached_to(attachment: VolumeAttachment) -> tuple[str, ...]:

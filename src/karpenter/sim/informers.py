@@ -12,7 +12,16 @@ from karpenter.runtime.informer import Informer
 from karpenter.runtime.kube import KubeClient, Resource, WatchEvent
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim import kinds, storagekinds
-from karpenter.sim.indexes import Index, claims_of, controller_of, node_attached_to, node_of, orphanage_of, volume_of
+from karpenter.sim.indexes import (
+    Index,
+    claim_of,
+    claims_of,
+    controller_of,
+    node_attached_to,
+    node_of,
+    orphanage_of,
+    volume_of,
+)
 from karpenter.sim.kinds import Definition
 
 T = TypeVar("T")
@@ -54,6 +63,8 @@ class SharedInformers:
         """Pods that nobody controls."""
         self.pods_by_claim = Index(self.pods, claims_of)
         """By `NAMESPACE/NAME` of each claim that they mount, or that is to be made for them."""
+        self.volumes_by_claim = Index(self.volumes, claim_of)
+        """By `NAMESPACE/NAME` of the claim that they are bound to or kept for."""
         self.revisions_by_owner = Index(self.revisions, controller_of)
         self.attachments_by_node = Index(self.attachments, node_attached_to)
         self.attachments_by_volume = Index(self.attachments, volume_of)

@@ -21,10 +21,17 @@ Admission: TypeAlias = Callable[[Operation, ApiResource, RawObject, RawObject | 
 _EVICTION_DELAY_S: Final = 300
 _UNWELL: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+_PROTECTED: Final = {
+    ("", "persistentvolumeclaims"): "kubernetes.io/pvc-protection",
+    ("", "persistentvolumes"): "kubernetes.io/pv-protection",
+}
+"""Finalizers that keep what is in use; controllers take them off."""
 
 
 def usual_admission(store: MemoryStore) -> Admission:
-    """Return the hook for pods and claims: priority, service account, limit ranges, tolerations, storage class."""
+    """Return the hook for pods, claims and volumes: priority, service account, limit ranges, tolerations, storage
+    class, protection of what is in use.
+    """
 
     def admit(
         operation: Operation, resource: ApiResource, new: RawObject, _: RawObject | None
@@ -36,9 +43,17 @@ def usual_admission(store: MemoryStore) -> Admission:
             _tolerate_unwell_nodes(new["spec"])
         elif operation == "CREATE" and resource.key == ("", "persistentvolumeclaims"):
             _set_storage_class(store, new["spec"])
+        if operation == "CREATE" and resource.key in _PROTECTED:
+            _protect(new["metadata"], _PROTECTED[resource.key])
         return new, ()
 
     return admit
+
+
+def _protect(metadata: Json, finalizer: str) -> None:
+    finalizers = metadata.setdefault("finalizers", [])
+    if finalizer not in finalizers:
+        finalizers.append(finalizer)
 
 
 def _all(store: MemoryStore, group: str, plural: str) -> list[RawObject]:

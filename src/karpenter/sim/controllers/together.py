@@ -14,6 +14,18 @@ from karpenter.sim.controllers.nodelifecycle import NodeMonitor, NodeTaints
 from karpenter.sim.controllers.podgc import PodCollector
 from karpenter.sim.controllers.replicasets import ReplicaSets
 from karpenter.sim.controllers.stateful import StatefulSets
+from karpenter.sim.controllers.volumes import (
+    AttachDetach,
+    ClaimBinder,
+    ClaimProtection,
+    DiskAttacher,
+    DiskDeleter,
+    DiskProvisioner,
+    EphemeralVolumes,
+    VolumeBinder,
+    VolumeProtection,
+)
+from karpenter.sim.disks import DiskPace
 from karpenter.sim.kubelet.boot import MachineSource
 from karpenter.sim.standins import Context, StandIn
 
@@ -29,6 +41,21 @@ def workload_controllers(context: Context) -> tuple[Runnable, ...]:
         StandIn(GarbageCollector(context), context, workers=8),
         StandIn(Namespaces(context), context),
         PodCollector(context),
+    )
+
+
+def volume_controllers(context: Context, pace: DiskPace) -> tuple[Runnable, ...]:
+    """Return the controllers of volumes, those of the EBS driver included."""
+    return (
+        StandIn(ClaimBinder(context), context),
+        StandIn(VolumeBinder(context), context),
+        StandIn(ClaimProtection(context), context),
+        StandIn(VolumeProtection(context), context),
+        StandIn(EphemeralVolumes(context), context),
+        StandIn(AttachDetach(context), context),
+        StandIn(DiskProvisioner(context, pace), context),
+        StandIn(DiskDeleter(context, pace), context),
+        StandIn(DiskAttacher(context, pace), context),
     )
 
 

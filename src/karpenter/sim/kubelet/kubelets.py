@@ -12,6 +12,7 @@ from karpenter.sim.kubelet.nodes import NodeAgent, NodeRhythm
 from karpenter.sim.kubelet.pods import PodAgent
 from karpenter.sim.kubelet.podstatus import Pace
 from karpenter.sim.kubelet.startup import AGENT_S, StartupAgents
+from karpenter.sim.kubelet.volumes import VolumeAgent
 from karpenter.sim.standins import Context, StandIn
 
 StartupTaints = Literal["auto", "manual"]
@@ -37,6 +38,7 @@ class Kubelets:
         self._parts: list[StandIn[str] | StandIn[ObjectKey]] = [
             StandIn(self._nodes, context),
             StandIn(PodAgent(context, self._machines, pace), context, workers=16),
+            StandIn(VolumeAgent(context, self._machines), context),
         ]
         if startup_taints == "auto":
             self._parts.append(StandIn(StartupAgents(context, delay_s=AGENT_S / pace.speed), context))

@@ -16,7 +16,9 @@ from karpenter.sim.kubelet.boot import Machine, Power
 from karpenter.sim.kubelet.machines import Machines
 from karpenter.sim.kubelet.nodes import COMPONENT
 from karpenter.sim.kubelet.podstatus import Manifest, Pace
+from karpenter.sim.kubelet.volumes import Mounts
 from karpenter.sim.standins import Context, Enqueue
+from karpenter.sim.storagekinds import Attachment, Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class _Sandbox:
 
     uid: str
     started_at: UnixSeconds | None = None
+    mounted_at: UnixSeconds | None = None
     stopping_at: UnixSeconds | None = None
 
 
@@ -40,10 +43,11 @@ class PodAgent:
         self._recorder = context.events.of(COMPONENT)
         self._machines = machines
         self._pace = pace
+        self._mounts = Mounts(context.informers)
         self._sandboxes: dict[ObjectKey, _Sandbox] = {}
 
     def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
-        """Look at a pod when it changes, and at all pods of a node when its machine does."""
+        """Look at a pod when it or a volume of it changes, and at all pods of a node when its machine does."""
 
         def pod_changed(event: WatchEvent[Pod]) -> None:
             assert event.object is not None
@@ -54,7 +58,21 @@ class PodAgent:
             for pod in self._informers.pods_by_node.get(node):
                 enqueue(pod.metadata.key)
 
+        def attachment_changed(event: WatchEvent[Attachment]) -> None:
+            assert event.object is not None
+            for pod in self._informers.pods_by_node.get(event.object.spec.node_name):
+                if pod.spec.volumes:
+                    enqueue(pod.metadata.key)
+
+        def claim_changed(event: WatchEvent[Claim]) -> None:
+            assert event.object is not None
+            for pod in self._informers.pods_by_claim.get(str(event.object.metadata.key)):
+                if pod.spec.node_name:
+                    enqueue(pod.metadata.key)
+
         self._informers.pods.subscribe(pod_changed)
+        self._informers.attachments.subscribe(attachment_changed)
+        self._informers.claims.subscribe(claim_changed)
         self._machines.subscribe(machine_changed)
 
     async def reconcile(self, key: ObjectKey) -> Result:
@@ -91,7 +109,10 @@ class PodAgent:
             await self._write_status(pod, podstatus.creating(pod, now, host_ip=machine.address))
             started_at = now
             self._remember(pod, started_at=now)
-        runs_at = started_at + self._pace.start(pod) + self._pace.init(pod)
+        mounted_at = self._mounted_at(pod, started_at)
+        if mounted_at is None:
+            return DONE  # its volumes will wake us
+        runs_at = mounted_at + self._pace.start(pod) + self._pace.init(pod)
         if now < runs_at:
             return Result(runs_at - now)
         await self._write_status(pod, podstatus.running(pod, now, host_ip=machine.address))
@@ -104,6 +125,16 @@ class PodAgent:
         if remembered is not None or pod.status.start_time is None:
             return remembered
         return from_rfc3339(pod.status.start_time)
+
+    def _mounted_at(self, pod: Pod, started_at: UnixSeconds) -> UnixSeconds | None:
+        """Return since when a pod has its volumes; None while it waits for them."""
+        if not pod.spec.volumes:
+            return started_at
+        if not self._mounts.are_ready(pod):
+            return None
+        if self._sandboxes[pod.metadata.key].mounted_at is None:
+            self._remember(pod, mounted_at=self._clock.now())
+        return self._sandboxes[pod.metadata.key].mounted_at
 
     # stopping ---------------------------------------------------------------------------------------------------------
 
@@ -150,12 +181,20 @@ class PodAgent:
     # both -------------------------------------------------------------------------------------------------------------
 
     def _remember(
-        self, pod: Pod, *, started_at: UnixSeconds | None = None, stopping_at: UnixSeconds | None = None
+        self,
+        pod: Pod,
+        *,
+        started_at: UnixSeconds | None = None,
+        mounted_at: UnixSeconds | None = None,
+        stopping_at: UnixSeconds | None = None,
     ) -> None:
         key = pod.metadata.key
         known = self._sandboxes[key]
         self._sandboxes[key] = replace(
-            known, started_at=started_at or known.started_at, stopping_at=stopping_at or known.stopping_at
+            known,
+            started_at=started_at or known.started_at,
+            mounted_at=mounted_at or known.mounted_at,
+            stopping_at=stopping_at or known.stopping_at,
         )
 
     async def _write_status(self, pod: Pod, status: Manifest) -> None:

@@ -11,15 +11,11 @@ from typing import Final, Protocol
 
 from karpenter.model import core, labels
 from karpenter.model.units import ObjectKey
+from karpenter.sim.disks import EBS, IN_TREE, NO_PROVISIONER, SELECTED_NODE
 from karpenter.sim.scheduler.nodefilters import Rejection, matches_term
 from karpenter.sim.scheduler.nodeinfo import NodeInfo
 from karpenter.sim.scheduler.podfacts import ClaimRef, PodFacts
 
-SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
-"""Annotation on a claim: where its volume is to be made."""
-_IN_TREE: Final = {"kubernetes.io/aws-ebs": "ebs.csi.aws.com"}
-"""Drivers that took over from what was once built in."""
-_NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 _ZONE_LABELS: Final = (labels.ZONE, labels.REGION)
 
 _CONFLICT: Final = Rejection("VolumeBinding", ("node(s) didn't match PersistentVolume's node affinity",))
@@ -120,15 +116,15 @@ def attachments(claims: Iterable[ClaimRef], storage: Storage) -> Iterable[tuple[
             yield from _attachment(volume)
             continue
         chosen = _class_of(claim, storage)
-        if chosen is not None and chosen.provisioner != _NO_PROVISIONER:
-            yield _IN_TREE.get(chosen.provisioner, chosen.provisioner), str(reference.key)
+        if chosen is not None and chosen.provisioner != NO_PROVISIONER:
+            yield IN_TREE.get(chosen.provisioner, chosen.provisioner), str(reference.key)
 
 
 def _attachment(volume: core.PersistentVolume) -> Iterable[tuple[str, str]]:
     if volume.spec.csi is not None:
         yield volume.spec.csi.driver, volume.spec.csi.volume_handle
     elif volume.spec.aws_elastic_block_store is not None:
-        yield "ebs.csi.aws.com", str(volume.spec.aws_elastic_block_store.get("volumeID", ""))
+        yield EBS, str(volume.spec.aws_elastic_block_store.get("volumeID", ""))
 
 
 def rejection_by_volumes(mounts: Mounts, node: NodeInfo, storage: Storage) -> Rejection | None:
@@ -158,7 +154,7 @@ def _can_be_made(claim: core.PersistentVolumeClaim, node: NodeInfo, storage: Sto
     if selected is not None and selected != node.name:
         return False
     chosen = _class_of(claim, storage)
-    if chosen is None or chosen.provisioner == _NO_PROVISIONER:
+    if chosen is None or chosen.provisioner == NO_PROVISIONER:
         return False
     return not chosen.allowed_topologies or any(
         all(node.labels.get(entry.key) in entry.values for entry in topology.match_label_expressions)

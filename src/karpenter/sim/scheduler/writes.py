@@ -13,8 +13,8 @@ from karpenter.runtime import kube as api
 from karpenter.runtime import logs
 from karpenter.runtime.events import ObjectRef, ref_to
 from karpenter.runtime.kube import KubeError, NotFound, RawObject
+from karpenter.sim.disks import SELECTED_NODE
 from karpenter.sim.scheduler.selection import Placement
-from karpenter.sim.scheduler.volumes import SELECTED_NODE
 from karpenter.sim.standins import Context
 from karpenter.sim.storagekinds import CLAIMS
 
@@ -25,6 +25,10 @@ _AT_ONCE: Final = 32
 _GATED: Final = "Scheduling is blocked due to non-empty scheduling gates"
 
 log = logs.get("sim.scheduler")
+
+
+class VolumesNotMade(KubeError):
+    """The volumes for a pod do not come as it was decided: its place has to be chosen again."""
 
 
 class PodWrites:
@@ -64,6 +68,7 @@ class PodWrites:
 
         Raises:
             TimeoutError: the volumes did not come.
+            VolumesNotMade: they cannot be made on that node.
             KubeError: the API refused; NotFound and Conflict mean that the pod is gone or has a node already.
         """
         namespace, name = key
@@ -78,17 +83,22 @@ class PodWrites:
         for claim in placement.waiting:
             patch = {"metadata": {"annotations": {SELECTED_NODE: placement.node}}}
             namespace, name = claim.metadata.key
-            async with self._slots:
-                written = await self._kube.patch(CLAIMS, name, patch, namespace=namespace)
+            try:
+                async with self._slots:
+                    written = await self._kube.patch(CLAIMS, name, patch, namespace=namespace)
+            except NotFound as error:
+                raise VolumesNotMade(f"persistentvolumeclaim {claim.metadata.key} is gone") from error
             self._informers.claims.fold(written)
         async with asyncio.timeout(VOLUME_WAIT_S):
-            while not all(self._is_bound(claim) for claim in placement.waiting):
+            while not all(self._is_bound(claim, placement.node) for claim in placement.waiting):
                 await self._claims_changed.wait()
 
-    def _is_bound(self, claim: core.PersistentVolumeClaim) -> bool:
+    def _is_bound(self, claim: core.PersistentVolumeClaim, node: str) -> bool:
         now = self._informers.claims.get(claim.metadata.key)
         if now is None:
-            raise NotFound(f"persistentvolumeclaim {claim.metadata.key} is gone")
+            raise VolumesNotMade(f"persistentvolumeclaim {claim.metadata.key} is gone")
+        if now.metadata.annotations.get(SELECTED_NODE) != node:
+            raise VolumesNotMade(f"provisioning failed for persistentvolumeclaim {claim.metadata.key}")
         return bool(now.spec.volume_name) and now.status.phase == "Bound"
 
     async def say_unschedulable(self, key: ObjectKey, uid: str, message: str) -> None:
