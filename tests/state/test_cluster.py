@@ -212,3 +212,15 @@ def test_a_plan_ends_with_its_place_and_when_its_pod_is_bound_or_another_one() -
     plan()
     state.set_pod(a_pod("p", node="elsewhere"))
     assert state.snapshot(EPOCH).nodes[0].pods == ()
+
+
+def test_a_pod_bound_where_an_equal_one_was_planned_leaves_it_its_own_room() -> None:
+    state = ClusterState()
+    first, second = a_pod("first"), a_pod("second")
+    for name, pod in (("a", first), ("b", second)):
+        state.set_pod(pod)
+        state.set_node(a_node(name))
+        state.plan(pod, name, now=EPOCH, keep_s=20)
+    state.set_pod(a_pod("first", node="b"))
+    views = state.snapshot(EPOCH).nodes
+    assert {view.name: [pod.metadata.name for pod in view.pods] for view in views} == {"a": ["second"], "b": ["first"]}
