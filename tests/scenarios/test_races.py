@@ -31,10 +31,17 @@ class LatePods(Trouble):
 
 
 async def an_empty_node(world: World) -> str:
+    """Return a node that was just seen empty, and goes in a minute."""
     await world.apply(a_toy_provisioner(ttlSecondsAfterEmpty=60))
     await world.deploy("web", 1, cpu="3")
     await world.all_running(1)
     await world.scale("web", 0)
+
+    async def seen_empty() -> bool:
+        (claim,) = await world.claims()
+        return any(one["type"] == "Empty" for one in claim["status"]["conditions"])
+
+    await world.until(seen_empty, step_s=0.1)
     (node,) = await world.nodes()
     return str(node.metadata.name)
 
