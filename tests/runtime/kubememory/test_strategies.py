@@ -111,6 +111,23 @@ def test_little_of_a_stateful_set_can_be_changed(api) -> None:
         api.patch("statefulsets", "web", {"spec": {"serviceName": "other"}})
 
 
+def test_containers_of_a_stateful_set_mount_its_claims_and_nothing_else_that_is_not_there(api) -> None:
+    stateful = a_workload("StatefulSet", serviceName="web")
+    stateful["spec"]["volumeClaimTemplates"] = [
+        {
+            "metadata": {"name": "data"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        }
+    ]
+    container = stateful["spec"]["template"]["spec"]["containers"][0]
+    container["volumeMounts"] = [{"name": "logs", "mountPath": "/logs"}]
+    with pytest.raises(Invalid) as caught:
+        api.create(stateful)
+    assert fields(caught) == ["spec.template.spec.containers[0].volumeMounts[0].name"]
+    container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    assert "volumes" not in api.create(stateful)["spec"]["template"]["spec"]
+
+
 def test_a_cron_job_needs_a_schedule(api) -> None:
     cron = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "daily"}}
     with pytest.raises(Invalid) as caught:

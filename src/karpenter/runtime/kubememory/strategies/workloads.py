@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -135,7 +135,15 @@ def _check_workload(workload: RawObject, causes: Causes) -> None:
     if replicas < 0:
         causes.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
     _check_selector(workload, causes)
-    check_pod_spec(spec["template"]["spec"], "spec.template.spec", causes=causes, restart_policies=("Always",))
+    pods = _with_claims(spec["template"]["spec"], spec.get("volumeClaimTemplates") or ())
+    check_pod_spec(pods, "spec.template.spec", causes=causes, restart_policies=("Always",))
+
+
+def _with_claims(pods: Json, templates: Sequence[Json]) -> Json:
+    """Return a pod's spec with the volumes that a StatefulSet's claims become, which containers may mount."""
+    claims = [template.get("metadata", {}).get("name", "") for template in templates]
+    own = [volume for volume in pods.get("volumes") or () if volume.get("name") not in claims]
+    return {**pods, "volumes": [*({"name": name} for name in claims), *own]} if claims else pods
 
 
 def _check_selector(workload: RawObject, causes: Causes) -> None:
