@@ -7,20 +7,42 @@ keeps a spread whatever the order in which pods are bound. Source: spec v1alpha5
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from karpenter.model.requirements import Requirements
+from karpenter.model.requirements import Requirement, Requirements
 from karpenter.scheduling.domains import DomainGroup, DomainMap
 from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.rules import NodeRule
 
 Domains: TypeAlias = tuple[tuple[str, str], ...]
 """Label keys with the values dealt, sorted by key."""
-Reach: TypeAlias = Callable[[Wait, NodeRule], bool]
-"""Whether a node or a new machine could take a copy under a narrower rule."""
+
+
+class Reach(Protocol):
+    """Knows where there is room."""
+
+    @property
+    def version(self) -> int:
+        """Changes whenever answers may."""
+        ...
+
+    def __call__(self, wait: Wait, rule: NodeRule) -> bool:
+        """Return whether a node or a new machine could take a copy under a narrower rule."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A combination of domains in which something could take copies."""
+
+    domains: Domains
+    rule: NodeRule
+    """What copies there demand of a node."""
+    cost: float
+    """What a copy's part of the cheapest machine there costs; 0 where that is the same everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +67,9 @@ class DomainTie:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A combination of domains for a copy."""
+    """A spot for the copies of one class."""
 
-    domains: Domains
-    cost: float
-    """What a copy's part of the cheapest machine there costs; 0 where that is the same everywhere."""
+    spot: Spot
     marks: tuple[tuple[DomainGroup, str, bool, bool], ...]
     """Each rule with its domain, whether the copy states it, and whether it counts the copy."""
 
@@ -65,6 +85,9 @@ class DomainRules:
     reach: Reach
     _load: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Copies dealt to each domain, to level what no rule levels."""
+    _spots: dict[tuple[NodeRule, bytes, bool, tuple[str, ...]], list[Spot]] = field(default_factory=dict)
+    _as_of: int = -1
+    """The version of `reach` that the spots were looked up in."""
 
     def of(self, wait: Wait | Item) -> tuple[DomainTie, ...]:
         """Return what binds copies at their level."""
@@ -76,12 +99,30 @@ class DomainRules:
         `without` are domains that turned out to have no room.
         """
         ties = self.of(wait)
-        if not ties:
-            return [] if () in without else [wait.item(most)]
+        if not any(tie.group.is_live or (tie.owner and tie.group.term.kind == "spread") for tie in ties):
+            return [] if () in without else self._unsplit(wait, ties, most)
         options = self._options(wait, ties, without)
         alone = len(ties) == 1 and ties[0].meant and not ties[0].filter and ties[0].group.term.kind == "spread"
         dealt = self._level(options, ties[0], most) if alone else self._one_by_one(options, most)
-        return [wait.item(count, domains) for domains, count in sorted(dealt.items()) if count]
+        return [
+            wait.item(dealt[option.spot.domains], option.spot.domains, narrowed=option.spot.rule)
+            for option in options
+            if dealt.get(option.spot.domains)
+        ]
+
+    def _unsplit(self, wait: Wait, ties: Sequence[DomainTie], most: int) -> list[Item]:
+        """Return the copies as one item for all domains that are open to them: none that is placed changes these."""
+        narrowed = wait.rule
+        for tie in ties:
+            term = tie.group.term
+            there = self.map.of_nodes(wait.rule, term.key) | self.map.of_columns(wait.rule, term.key)
+            admitted = {name for name in there if tie.group.admits(name, owner=tie.owner, meant=tie.meant)}
+            if tie.owner and term.kind == "affinity":
+                narrowed = narrowed.narrowed(Requirements((Requirement.of(term.key, "In", admitted),)))
+            elif admitted < there:
+                # Nodes without the label are as good as any to a rule of distance.
+                narrowed = narrowed.narrowed(Requirements((Requirement.of(term.key, "NotIn", there - admitted),)))
+        return [wait.item(most, narrowed=narrowed)]
 
     def states(self, item: Item, group: DomainGroup) -> bool:
         """Return whether the item's pods state the rule of this group."""
@@ -89,7 +130,7 @@ class DomainRules:
 
     def give_back(self, item: Item, count: int) -> None:
         """Take back what was dealt to copies that found no place."""
-        if item.domains:
+        if item.domains and count:
             self._count(_marks(self.of(item), dict(item.domains)), item.domains, -count)
 
     def _count(self, marks: Sequence[tuple[DomainGroup, str, bool, bool]], domains: Domains, count: int) -> None:
@@ -100,31 +141,45 @@ class DomainRules:
 
     def _options(self, wait: Wait, ties: Sequence[DomainTie], without: Collection[Domains]) -> list[Option]:
         """Return the combinations of domains in which a copy could be placed at all, sorted."""
-        rule = wait.levels[wait.at].rule
-        keys = sorted(set().union(*(tie.keys for tie in ties)))
-        values = [sorted(self.map.of_nodes(rule, key) | self.map.of_columns(rule, key)) for key in keys]
-        options: list[Option] = []
-        for chosen in product(*values):
-            domains = tuple(zip(keys, chosen, strict=True))
-            narrowed = rule.within(dict(domains))
-            if domains not in without and self.reach(wait, narrowed):
-                cost = self.map.cost(narrowed, wait.request)
-                options.append(Option(domains, cost, _marks(ties, dict(domains))))
-        return options
+        keys = tuple(sorted(set().union(*(tie.keys for tie in ties))))
+        return [
+            Option(spot, _marks(ties, dict(spot.domains)))
+            for spot in self._reached(wait, keys)
+            if spot.domains not in without
+        ]
+
+    def _reached(self, wait: Wait, keys: tuple[str, ...]) -> list[Spot]:
+        """Return the spots of copies with this rule and request: many classes have the same."""
+        if self._as_of != self.reach.version:
+            self._spots.clear()
+            self._as_of = self.reach.version
+        rule = wait.rule
+        known = rule, wait.request.tobytes(), wait.may_launch, keys
+        found = self._spots.get(known)
+        if found is None:
+            found = self._spots[known] = []
+            values = [sorted(self.map.of_nodes(rule, key) | self.map.of_columns(rule, key)) for key in keys]
+            for chosen in product(*values):
+                domains = tuple(zip(keys, chosen, strict=True))
+                narrowed = rule.within(dict(domains))
+                if self.reach(wait, narrowed):
+                    found.append(Spot(domains, narrowed, self.map.cost(narrowed, wait.request)))
+        return found
 
     def _level(self, options: Sequence[Option], tie: DomainTie, most: int) -> dict[Domains, int]:
         """Deal copies that one spread counts, all at once: domains fill up from the emptiest, as water would."""
         group = tie.group
         cap = most + max(group.count.values(), default=0)
-        outside = group.universe.difference(option.domains[0][1] for option in options)
+        outside = group.universe.difference(option.spot.domains[0][1] for option in options)
         if tie.owner or any(group.owned.values()):
             few = len(group.universe) < group.term.min_domains
             floor = 0 if few else min((group.count.get(name, 0) for name in outside), default=cap)
             cap = min(cap, floor + group.term.max_skew)
-        ranked = sorted(options, key=lambda option: (option.cost, self._load[option.domains[0]], option.domains))
-        dealt = _poured({option.domains: group.count.get(option.domains[0][1], 0) for option in ranked}, most, cap)
+        spots = [option.spot for option in options]
+        ranked = sorted(spots, key=lambda spot: (spot.cost, self._load[spot.domains[0]], spot.domains))
+        dealt = _poured({spot.domains: group.count.get(spot.domains[0][1], 0) for spot in ranked}, most, cap)
         for option in options:
-            self._count(option.marks, option.domains, dealt[option.domains])
+            self._count(option.marks, option.spot.domains, dealt[option.spot.domains])
         return dealt
 
     def _one_by_one(self, options: Sequence[Option], most: int) -> dict[Domains, int]:
@@ -133,14 +188,24 @@ class DomainRules:
             best = min(filter(_is_open, options), key=self._rank, default=None)
             if best is None:
                 break
-            self._count(best.marks, best.domains, 1)
-            dealt[best.domains] = dealt.get(best.domains, 0) + 1
+            self._count(best.marks, best.spot.domains, 1)
+            dealt[best.spot.domains] = dealt.get(best.spot.domains, 0) + 1
         return dealt
 
-    def _rank(self, option: Option) -> tuple[float, float, int, Domains]:
-        """Return how good an option is for one more copy: the emptiest to the spreads first, then the cheapest."""
-        level = sum(group.count.get(domain, 0) for group, domain, _, _ in option.marks if group.term.kind == "spread")
-        return level, option.cost, sum(self._load[entry] for entry in option.domains), option.domains
+    def _rank(self, option: Option) -> tuple[int, int, float, int, Domains]:
+        """Return how good an option is for one more copy: the least.
+
+        First comes what closes no domain to others that was open to them, then what is emptiest to the spreads, then
+        what is cheapest.
+        """
+        closed = level = 0
+        for group, domain, owner, meant in option.marks:
+            if group.term.kind == "spread":
+                level += group.count.get(domain, 0)
+            elif group.term.kind == "anti" and owner != meant:
+                closed += not (group.owned if owner else group.count).get(domain)
+        spot = option.spot
+        return closed, level, spot.cost, sum(self._load[entry] for entry in spot.domains), spot.domains
 
 
 def _is_open(option: Option) -> bool:

@@ -25,6 +25,8 @@ class DomainGroup:
     """One rule over one label, shared by all classes that state it."""
 
     term: Term
+    is_live: bool = False
+    """Whether some of the new pods state the rule and some are meant by it, so that each copy placed changes it."""
     universe: frozenset[str] = frozenset()
     """Domains whose counts a spread has to even out."""
     count: dict[str, int] = field(default_factory=dict)

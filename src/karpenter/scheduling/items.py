@@ -44,15 +44,18 @@ class Wait:
     may_launch: bool = True
     at: int = 0
 
-    def item(self, count: int, domains: tuple[tuple[str, str], ...] = ()) -> Item:
-        """Return some of the copies as an item tied to these domains; they still count as waiting."""
-        rule = self.levels[self.at].rule
-        narrowed = rule.within(dict(domains)) if domains else rule
+    @property
+    def rule(self) -> NodeRule:
+        """What the copies demand of a node at this level."""
+        return self.levels[self.at].rule
+
+    def item(self, count: int, domains: tuple[tuple[str, str], ...] = (), *, narrowed: NodeRule | None = None) -> Item:
+        """Return some of the copies as an item, tied to domains by a narrower rule; they still count as waiting."""
         return Item(
             self.index,
             self.cls,
             self.at,
-            narrowed,
+            narrowed or self.rule,
             self.request,
             count,
             domains,

@@ -119,8 +119,7 @@ class Launcher:
             for item in shape if wanted else ():
                 count = min(wanted, item.left)
                 if count and self.hosts.of(item):
-                    room = self.hosts.room(item, slice(row, row + 1))
-                    count = count if room is None else int(min(count, room[0]))
+                    count = int(min(count, self.hosts.room_on(item, row)))
                 if count and item.cls.shared:
                     count = min(count, int(self.bins.fitting(item, slice(row, row + 1))[0]))
                 if count:

@@ -28,6 +28,8 @@ class Budget:
     """What one of just this column takes of each amount (N×Q)."""
     left: Floats
     """What is left of each amount (Q); never below zero through our own doing."""
+    version: int = 0
+    """Rises whenever something is taken or given back."""
     _affords: Bools | None = None
 
     def affords(self) -> Bools:
@@ -45,6 +47,7 @@ class Budget:
     def take(self, column: int, times: int = 1) -> None:
         """Count machines of a column; a negative number gives them back."""
         self.left -= times * self.charge[column]
+        self.version += 1
         self._affords = None
 
     def spare(self, column: int, machines: int) -> Floats:

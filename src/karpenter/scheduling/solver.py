@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,9 +30,9 @@ from karpenter.scheduling.grow import Grower
 from karpenter.scheduling.items import Wait
 from karpenter.scheduling.lanes import lanes_of
 from karpenter.scheduling.launch import Launcher
-from karpenter.scheduling.limits import budget_of
+from karpenter.scheduling.limits import Budget, budget_of
 from karpenter.scheduling.machines import Machines
-from karpenter.scheduling.nodes import nodes_of
+from karpenter.scheduling.nodes import Nodes, nodes_of
 from karpenter.scheduling.obstacles import Obstacles
 from karpenter.scheduling.policy import Options, Policy
 from karpenter.scheduling.preferences import policy_for
@@ -133,11 +134,7 @@ class _Setting:
         wants_ports = any(profile.ports for profile in self.grouping.profiles)
         census = census_of(nodes, self.grouping, namespaces=self._snapshot.namespaces, wants_ports=wants_ports)
 
-        def reach(wait: Wait, rule: NodeRule) -> bool:
-            there = (room >= wait.request).all(axis=1) & nodes.row(rule)
-            new = columns.open_to(rule) & columns.holding(wait.request) & budget.affords()
-            return bool(there.any()) or (wait.may_launch and bool(new.any()))
-
+        reach = _Reach(room, nodes, columns, budget)
         scene = Scene(nodes, columns, self._daemons, census)
         domains, hosts = rules_of(self.grouping, self.ladders, scene, reach=reach)
         volumes = SharedVolumes.of(self._stores, columns.resources)
@@ -182,6 +179,28 @@ class _Setting:
             )
             for at, cls in enumerate(self.grouping.classes)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Where there is room for a copy at all; the dealing of domains asks."""
+
+    room: Floats
+    """What was left on nodes before anything was planned (B×R)."""
+    nodes: Nodes
+    columns: Columns
+    budget: Budget
+
+    @property
+    def version(self) -> int:
+        return self.budget.version
+
+    def __call__(self, wait: Wait, rule: NodeRule) -> bool:
+        if wait.may_launch:
+            new = self.columns.open_to(rule) & self.columns.holding(wait.request) & self.budget.affords()
+            if new.any():
+                return True
+        return bool((self.nodes.row(rule) & np.all(self.room >= wait.request, axis=1)).any())
 
 
 def _ladders(grouping: Grouping, snapshot: Snapshot, policy: Policy) -> list[tuple[Level, ...]]:

@@ -179,6 +179,9 @@ class _Reader:
     def domain_rules(self, reach: Reach) -> DomainRules:
         """Return the rules over domains, with what binds each profile at each level."""
         ties: dict[tuple[int, int], tuple[DomainTie, ...]] = {}
+        stated = {self._domains[key] for (_, term), key in self._keys.items() if not term.is_by_host}
+        for at in stated.intersection(*[set().union(*self._meant_by_domain.values())]):
+            self._domain_groups[at].is_live = True
         for index, ladder in enumerate(self.ladders):
             meant = self._meant_by_domain.get(index, set())
             for at, level in enumerate(ladder):

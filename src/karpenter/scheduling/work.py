@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.launch import Launcher
 from karpenter.scheduling.machines import Machines
 from karpenter.scheduling.reporter import Reporter, StopCheck
+from karpenter.scheduling.rules import NodeRule
 
 _MOST_SINGLES: Final = 1000
 """Copies of one solve that are placed one by one; each takes about a millisecond."""
@@ -36,6 +37,9 @@ class Work:
     machines: Machines
     reporter: Reporter | None
     singles: int = _MOST_SINGLES
+    tiers: dict[tuple[NodeRule, bytes, int], int | None] = field(default_factory=dict)
+    """Answers of `_tier`, as long as limits leave the same."""
+    tiers_as_of: int = -1
 
     def keep_nominated(self, nominated: Iterable[Wait], leaving: Floats) -> None:
         """Leave pods alone for which the scheduler makes room on a node: they may count on what is leaving it (B×R)."""
@@ -113,10 +117,10 @@ class Work:
         """Return whether the class has to be where certain other pods are."""
         if any(tie.owner and tie.group.term.kind == "affinity" for tie in self.domains.of(wait)):
             return True
-        return self.hosts.needs_company(wait.item(0))
+        return self.hosts.needs_company(wait)
 
     def _must_be_single(self, wait: Wait) -> bool:
-        return self.hosts.needs_company(wait.item(0))
+        return self.hosts.needs_company(wait)
 
     # --- machines -----------------------------------------------------------------------------------------------------
 
@@ -153,10 +157,17 @@ class Work:
         """Return the first tier, from the item's floor on, that can open a machine for a copy; None without one."""
         if not item.may_launch:
             return None
-        columns = self.bins.columns
-        open_now = columns.open_to(item.rule) & columns.holding(item.request) & self.launcher.budget.affords()
-        open_now &= self.machines.tier >= item.floor
-        return int(self.machines.tier[open_now].min()) if open_now.any() else None
+        budget = self.launcher.budget
+        if self.tiers_as_of != budget.version:
+            self.tiers.clear()
+            self.tiers_as_of = budget.version
+        known = item.rule, item.request.tobytes(), item.floor
+        if known not in self.tiers:
+            columns = self.bins.columns
+            open_now = columns.open_to(item.rule) & columns.holding(item.request) & budget.affords()
+            open_now &= self.machines.tier >= item.floor
+            self.tiers[known] = int(self.machines.tier[open_now].min()) if open_now.any() else None
+        return self.tiers[known]
 
     # --- one by one ---------------------------------------------------------------------------------------------------
 
