@@ -13,7 +13,7 @@ from tests.scheduling import worlds
 from tests.scheduling.toys import FREE
 from tests.scheduling.verifier import breaches, could_launch
 
-some = settings(max_examples=int(os.environ.get("SOLVER_EXAMPLES", "40")))
+some = settings(max_examples=int(os.environ.get("SOLVER_EXAMPLES", "20")))
 policies = st.sampled_from([Options(), FREE, Options(Policy(preferences="Ignore"))])
 
 

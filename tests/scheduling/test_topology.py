@@ -206,7 +206,7 @@ def test_a_port_that_a_daemon_takes_is_free_on_no_new_machine() -> None:
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(crowds.snapshots(), crowds.pod_lists())
 def test_every_plan_keeps_every_rule_about_other_pods(snapshot: Snapshot, wanted: tuple[Pod, ...]) -> None:
     for options in (Options(), Options(Policy(preferences="Ignore"))):
