@@ -1,6 +1,6 @@
 """Our schemas on a real API server: it takes them, they keep what our kinds say, and refuse what our codecs refuse.
 
-So far in what concerns one field; rules over several are the codecs' alone.
+What each refuses is in the corpus (`test_corpus.py`); here is what they keep.
 """
 
 import json

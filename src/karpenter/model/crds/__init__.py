@@ -1,7 +1,8 @@
 """The schemas of our kinds, as CustomResourceDefinitions that an API server takes.
 
-Lives here: one YAML file a kind, with the rules that a schema can say. Never here: rules of more than one field; the
-codecs have them all, and accept and reject the same manifests.
+Lives here: one YAML file a kind, with the rules that OpenAPI and CEL can say within an API server's budget; for that
+maps and lists have limits (1,000 labels) beyond what anybody writes. Never here: what needs comparing quantities, two
+lists with each other, or fields of an open object; the codecs have all rules, and refuse the same manifests.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from karpenter.runtime.kube import RawObject
+from karpenter.runtime.kubememory.refusals import Causes
 from karpenter.runtime.kubememory.resources import ApiResource, Registry, ResourceKey
 from karpenter.runtime.kubememory.schema.structural import StructuralSchema, read_schema
 
@@ -49,6 +50,14 @@ class CustomVersion:
     stored_as: str
     """The apiVersion that objects are stored in."""
 
+    def check(self, tree: RawObject, causes: Causes, *, old: RawObject | None = None) -> None:
+        """Note every rule that an object breaks; `old` is what it was before an update."""
+        self.schema.check(tree, causes, old=old)
+        for path in (self.scale.spec_replicas, self.scale.status_replicas) if self.scale else ():
+            count = value_at(tree, path)
+            if isinstance(count, int) and count < 0:
+                causes.invalid(f".{path}", count, "should be a non-negative integer")
+
 
 class CustomKinds:
     """The custom kinds served now."""
@@ -74,6 +83,14 @@ class CustomKinds:
     def find(self, resource: ApiResource) -> CustomVersion | None:
         """Return what is known of a custom kind; None for Kubernetes' own."""
         return self._versions.get((resource.group, resource.version, resource.plural))
+
+
+def value_at(tree: RawObject, path: str) -> object:
+    """Return what is at a dotted path; None when there is nothing."""
+    value: object = tree
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def key_of(definition: RawObject) -> ResourceKey:

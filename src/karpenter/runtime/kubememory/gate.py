@@ -82,7 +82,7 @@ class Gate:
             check_new_finalizers(old, tree, causes)
         if old is None or _touches_rules(resource, old, tree):
             if custom := self._custom.find(resource):
-                custom.schema.check(tree, causes, old=old)
+                custom.check(tree, causes, old=old)
             strategy.check(tree, causes)
             if old is not None:
                 strategy.check_update(old, tree, causes)

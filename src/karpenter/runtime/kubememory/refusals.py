@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from karpenter.runtime.kube import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
 from karpenter.runtime.kubememory.resources import ApiResource
@@ -49,6 +49,13 @@ class Cause:
     message: str
 
 
+_RULE_WORDS: Final = {
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+}
+
+
 class Causes:
     """Collects what is wrong with an object, so that all of it is told at once."""
 
@@ -63,14 +70,9 @@ class Causes:
         """Note that a value cannot be."""
         self._add("FieldValueInvalid", field, f"Invalid value: {_shown(value)}: {detail}")
 
-    def broken(self, field: str, value: object, detail: str, *, reason: str) -> None:
-        """Note a rule that the kind's author wrote, in the author's words."""
-        kind = {"FieldValueForbidden": "Forbidden", "FieldValueRequired": "Required value"}.get(reason)
-        self._add(reason, field, f"{kind}: {detail}" if kind else f"Invalid value: {_shown(value)}: {detail}")
-
-    def unchecked(self, detail: str) -> None:
-        """Note that further rules were not looked at."""
-        self._add("FieldValueInvalid", "<nil>", f"Invalid value: {detail}")
+    def broken(self, field: str, detail: str, *, reason: str = "FieldValueInvalid") -> None:
+        """Note a rule that the kind's author wrote, in the author's words; without the value, which may be large."""
+        self._add(reason, field or "<nil>", f"{_RULE_WORDS.get(reason, 'Invalid value')}: {detail}")
 
     def wrong_type(self, field: str, value: object, detail: str) -> None:
         """Note that a value is of another type than the schema says."""

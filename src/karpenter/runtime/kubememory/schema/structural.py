@@ -52,8 +52,8 @@ class StructuralSchema:
             # A status write need not read a spec of hundreds of instance types again.
             self._check_changed(own, old, causes)
         if self.has_expressions:
-            before = expressions.ABSENT if old is None else _own_fields(old)
-            expressions.check_expressions(own, before, self.source, causes=causes)
+            before = expressions.ABSENT if old is None else _seen_by_rules(old)
+            expressions.check_expressions(_seen_by_rules(tree), before, self.source, causes=causes)
 
     def _check_changed(self, own: RawObject, old: RawObject, causes: Causes) -> None:
         for name in self.source.get("required", ()):
@@ -80,6 +80,12 @@ def read_schema(source: JsonSchema | None) -> StructuralSchema:
 
 def _own_fields(tree: RawObject) -> RawObject:
     return {name: value for name, value in tree.items() if name not in _ROOT_FIELDS}
+
+
+def _seen_by_rules(tree: RawObject) -> RawObject:
+    """Return the object as rules in CEL see it: of its metadata only what it is called."""
+    names = {name: value for name, value in tree.get("metadata", {}).items() if name in {"name", "generateName"}}
+    return {**tree, "metadata": names}
 
 
 def _shape(source: JsonSchema) -> Schema:
