@@ -30,6 +30,7 @@ from karpenter.runtime.kube import KubeClient, RawObject, Resource
 from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cluster import SimulatedCluster
+from karpenter.sim.kubelet import StartupTaints
 from karpenter.sim.kubelet.frommarket import MarketMachines
 from karpenter.sim.market.state import MarketSettings
 
@@ -217,6 +218,7 @@ async def a_world(
     settings: Settings | None = None,
     market: MarketSettings | None = None,
     catalog: Catalog | None = None,
+    startup_taints: StartupTaints = "auto",
     through: Callable[[MemoryKubeClient], KubeClient] = lambda kube: kube,
 ) -> AsyncIterator[World]:
     """Run a cluster for the length of a test; `through` makes the client that our controllers use."""
@@ -235,7 +237,9 @@ async def a_world(
         cloud=CloudSettings(market=cloud, catalog=catalog),
     )
     world = World(clock, store, kube, assembly, chosen, operator_kube)
-    cluster = SimulatedCluster(kube, clock, MarketMachines(world.market, clock), speed=cloud.speed)
+    cluster = SimulatedCluster(
+        kube, clock, MarketMachines(world.market, clock), speed=cloud.speed, startup_taints=startup_taints
+    )
     tasks = [asyncio.create_task(cluster.run(), name="cluster")]
     await cluster.wait_ready()
     await world.start_operator()

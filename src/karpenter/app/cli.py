@@ -48,6 +48,16 @@ app.command(
     name="crds",
     help="Print the CustomResourceDefinitions as YAML, for kubectl apply.",
 )
+app.command(
+    "karpenter.app.pause:pause",
+    name="pause",
+    help="Stop the controllers of a cluster, within seconds, until karpenter resume.",
+)
+app.command(
+    "karpenter.app.pause:resume",
+    name="resume",
+    help="End a pause.",
+)
 
 
 @app.command

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Final
 
+from karpenter.model.resources import MEMORY
 from karpenter.runtime.clock import Clock
 from karpenter.sim.kubelet.boot import Machine, Power, PowerChange
 from karpenter.sim.market.instances import InstanceState, MarketInstance
@@ -30,7 +31,7 @@ class MarketMachines:
         async for instance, state in self._market.changes():
             power = _POWER.get(state)
             if power is not None:
-                yield PowerChange(machine_of(instance), power)
+                yield PowerChange(machine_of(instance, self._market.settings.memory_shortfall), power)
 
     def exists(self, provider_id: str) -> bool | None:
         """Return whether an instance is not gone yet; None for a node of another cloud."""
@@ -40,9 +41,10 @@ class MarketMachines:
         return found is not None and found.state(self._clock.now()) is not InstanceState.GONE
 
 
-def machine_of(instance: MarketInstance) -> Machine:
-    """Return what the kubelet of an instance finds."""
+def machine_of(instance: MarketInstance, memory_shortfall: float = 0.0) -> Machine:
+    """Return what the kubelet of an instance finds; `memory_shortfall` is the share of its memory that is missing."""
     boot = instance.boot
+    memory = int(boot.allocatable.get(MEMORY, 0) * (1 - memory_shortfall))
     return Machine(
         provider_id=instance.provider_id,
         node_name=instance.node_name,
@@ -51,7 +53,7 @@ def machine_of(instance: MarketInstance) -> Machine:
         labels=instance.node_labels(),
         taints=boot.taints,
         capacity=boot.capacity,
-        allocatable=boot.allocatable,
+        allocatable={**boot.allocatable, MEMORY: memory} if memory_shortfall else boot.allocatable,
         volume_limits=boot.volume_limits,
         os=boot.os,
         arch=boot.arch,

@@ -41,6 +41,8 @@ class MarketSettings:
     """How long before its end a spot instance is told; not divided by `speed`."""
     shortage_share: float = 0.0
     """Which share of all offerings is sold out at any time, by chance."""
+    memory_shortfall: float = 0.0
+    """Share of its promised allocatable memory that a node turns out not to have."""
 
 
 DEFAULT_MARKET: Final = MarketSettings()
