@@ -106,6 +106,23 @@ def test_three_replicas_over_two_zones_and_over_hosts_are_all_placed() -> None:
     assert sorted(zones(solution).values()) == [1, 2]
 
 
+def test_a_spread_that_matches_label_keys_counts_only_pods_of_the_same_revision() -> None:
+    """S-36."""
+    old = [a_pod(f"old-{at}", cpu="100m", node="n", labels={**WEB, "revision": "1"}) for at in range(5)]
+    there = a_node_view("n", cpu="1", zone="a", pods=old)
+    constraint = spread(labels.ZONE, matchLabelKeys=["revision"])
+    wanted = pods(3, cpu="3", labels={**WEB, "revision": "2"}, spread=[constraint])
+    assert zones(solved(wanted, nodes=[there])) == {"a": 1, "b": 1, "c": 1}
+
+
+def test_a_spread_that_wants_more_domains_than_there_are_counts_the_missing_ones_as_empty() -> None:
+    """V42, TV-76: at most one pod fits each of the three zones."""
+    constraint = spread(labels.ZONE, minDomains=4)
+    solution = solved(pods(4, cpu="3", labels=WEB, spread=[constraint]))
+    assert zones(solution) == {"a": 1, "b": 1, "c": 1}
+    assert len(solution.unschedulable) == 1
+
+
 def test_a_soft_spread_over_hosts_is_not_looked_at_when_the_policy_says_ignore() -> None:
     """Case PREFER (d)."""
     constraints = [spread(labels.ZONE), spread(labels.HOSTNAME, whenUnsatisfiable="ScheduleAnyway")]
