@@ -68,7 +68,7 @@ def main() -> None:
     arguments = parser.parse_args()
     recorded = arguments.inputs is not None and (arguments.inputs / "baseline.json").exists()
     races = _recorded(arguments.inputs, arguments.names or RACES) if recorded else _generated()
-    console = Console(width=132)
+    console = Console(width=140)
     table = _table()
     for race, peer in races:
         for rounds in arguments.rounds or (0, Options().rounds):
@@ -140,7 +140,7 @@ def _bound(solution: Solution, peer: Peer) -> str:
 
 def _validity(race: Scenario, demand: Demand, solution: Solution, *, options: Options, judge: int) -> str:
     if len(race.pods) > judge:
-        return f"{len(solution.unschedulable)} left, not judged"
+        return f"{len(solution.unschedulable)} left"
     found = breaches(race.snapshot, demand, solution, options)
     return f"{len(solution.unschedulable)} left, {len(found) or 'no'} breaches"
 
@@ -164,7 +164,7 @@ def _table() -> Table:
         "bound",
         "plan",
     ):
-        table.add_column(heading, justify="left" if heading in {"input", "bound", "plan"} else "right")
+        table.add_column(heading, justify="left" if heading in {"input", "bound", "plan"} else "right", no_wrap=True)
     return table
 
 
