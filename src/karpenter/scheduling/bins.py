@@ -87,7 +87,6 @@ class Bins:
             room = room - self._volumes.charges(item, rows)
         asked = np.flatnonzero(item.request)
         copies = np.floor(room[:, asked] / item.request[asked]).min(axis=1, initial=float(item.left))
-        copies[(room < 0).any(axis=1)] = 0
         for constraint in self._constraints:
             cap = constraint.room(item, rows)
             if cap is not None:
