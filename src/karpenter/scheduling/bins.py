@@ -140,9 +140,9 @@ class Bins:
         self._room[row] -= count * item.request
         if item.cls.shared:
             self._room[row] -= self._volumes.put(row, item, count)
-        if self._column[row] >= 0:
+        if row >= len(self.nodes) and not any(share.item.rule is item.rule for share in self.shares[row]):
             self._places[row] &= self.columns.row(item.rule)[self._column[row]]
-            if int(self._column[row]) in self.columns.peers:
+            if self.columns.peers and int(self._column[row]) in self.columns.peers:
                 self._codes[row] = self.columns.code(item.rule)
         for constraint in self._constraints:
             constraint.put(row, item, count)

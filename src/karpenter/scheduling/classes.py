@@ -1,12 +1,12 @@
 """Pods that nothing but their names tells apart become one class: it is solved once, by count.
 
-Grouping has two steps. Every pod gets a cheap key, the bytes of the fields that matter (never the whole spec: real pods
-carry volume names of their own); one pod of each key is then read in full, and keys that mean the same are merged.
+Grouping has two steps. Every pod gets cheap keys, the bytes of the fields that matter (never the whole spec: real pods
+carry volume names of their own); one pod of each kind is then read in full, and kinds that mean the same are merged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
@@ -147,19 +147,23 @@ def group(
     `visible` are label keys that selectors of other pods (those running already) speak of; keys that the pods' own
     selectors use are added.
     """
-    groups: dict[tuple[bytes, object], list[Pod]] = {}
-    for pod in pods:
-        groups.setdefault((_raw_key(pod), surroundings.code(pod) if surroundings else None), []).append(pod)
-    read = [(*_read(members[0], surroundings), members) for members in groups.values()]
-    keys = tuple(sorted(visible.union(*(_selector_keys(profile.spread, profile.affinity) for _, profile, _ in read))))
+    reader = _Reader(surroundings)
+    read = [(pod, reader.part(pod)) for pod in pods]
+    keys = tuple(sorted(visible.union(*(_selector_keys(made.spread, made.affinity) for made in reader.made.values()))))
+    alike: dict[tuple[int, tuple[str | None, ...]], list[Pod]] = {}
+    for pod, part in read:
+        alike.setdefault((part, tuple(map(pod.metadata.labels.get, keys))), []).append(pod)
     profiles: dict[tuple[object, ...], Profile] = {}
+    labelled: dict[tuple[int, tuple[str | None, ...]], Profile] = {}
     merged: dict[tuple[object, ...], tuple[PodClass, Profile, list[Pod]]] = {}
-    for cls, profile, members in read:
-        for labels, alike in _by_labels(members, keys):
-            mine = replace(profile, labels=labels) if labels else profile
-            profiles.setdefault(mine.key, mine)
-            key = (-cls.priority, tuple(sorted(cls.requests.items())), mine.key, cls.fault or _SOUND, cls.shared)
-            merged.setdefault(key, (cls, mine, []))[2].extend(alike)
+    for (part, values), members in alike.items():
+        cls, profile = reader.parts[part]
+        mine = labelled.get((id(profile), values))
+        if mine is None:
+            mine = labelled[id(profile), values] = _with_labels(profile, keys, values)
+            mine = labelled[id(profile), values] = profiles.setdefault(mine.key, mine)
+        key = (-cls.priority, tuple(sorted(cls.requests.items())), mine.key, cls.fault or _SOUND, cls.shared)
+        merged.setdefault(key, (cls, mine, []))[2].extend(members)
     position = {key: at for at, key in enumerate(sorted(profiles))}
     classes = (
         replace(cls, pods=tuple(sorted(members, key=_age)), profile=position[profile.key])
@@ -168,37 +172,73 @@ def group(
     return Grouping(tuple(classes), tuple(profiles[key] for key in sorted(profiles)), keys)
 
 
-def _raw_key(pod: Pod) -> bytes:
+def _with_labels(profile: Profile, keys: Sequence[str], values: Sequence[str | None]) -> Profile:
+    labels = tuple((key, value) for key, value in zip(keys, values, strict=True) if value is not None)
+    return replace(profile, labels=labels) if labels else profile
+
+
+class _Reader:
+    """Reads pods, each kind once. Amounts and the rest of a spec are told apart, so that few of either are read."""
+
+    def __init__(self, surroundings: Surroundings | None) -> None:
+        self.parts: list[tuple[PodClass, Profile]] = []
+        """Each kind of pod, its labels apart: a class of its first pod, and its profile."""
+        self.made: dict[tuple[bytes, object], Profile] = {}
+        self._surroundings = surroundings
+        self._known: dict[tuple[object, ...], int] = {}
+        self._kept: list[Resources | str] = []
+
+    def part(self, pod: Pod) -> int:
+        """Return the position of the pod's kind."""
+        place = _place_key(pod), self._surroundings.code(pod) if self._surroundings else None
+        requests: Resources | str
+        try:
+            requests = requests_of(pod)
+        except ValueError as error:
+            requests = str(error)
+        # The amounts of equal pods are one object. It is kept, so that no other can come to have its identity.
+        known = place, requests if isinstance(requests, str) else id(requests), pod.spec.priority
+        found = self._known.get(known)
+        if found is None:
+            found = self._known[known] = len(self.parts)
+            self.parts.append(self._read(pod, place, requests))
+            self._kept.append(requests)
+        return found
+
+    def _read(self, pod: Pod, place: tuple[bytes, object], requests: Resources | str) -> tuple[PodClass, Profile]:
+        needs = self._surroundings.stores.needs(pod) if self._surroundings else NO_NEEDS
+        fault = None if needs.fault is None else Fault("VolumeUnavailable", needs.fault)
+        amounts: Resources = {"pods": 1}
+        if isinstance(requests, str):
+            fault = Fault("InvalidPod", requests)
+        else:
+            amounts = {**requests, **dict(needs.amounts)}
+        profile = self.made.get(place)
+        try:
+            if profile is None:
+                profile = self.made[place] = _profile(pod, self._surroundings)
+        except ValueError as error:
+            fault = fault or Fault("InvalidPod", str(error))
+            profile = Profile(pod.metadata.namespace, (), (), (), (), (), (), None)
+        priority = pod.spec.priority or 0
+        return PodClass((pod,), amounts, profile=0, priority=priority, fault=fault, shared=needs.shared), profile
+
+
+def _place_key(pod: Pod) -> bytes:
+    """Return what decides a pod's profile, in a form that is equal for equal ones: never the whole spec."""
     spec = pod.spec
     return _encode((
         pod.metadata.namespace,
-        spec.containers,
-        spec.init_containers,
+        [container.ports for container in (*spec.containers, *spec.init_containers) if container.ports],
         spec.node_selector,
         spec.affinity,
         spec.tolerations,
         spec.topology_spread_constraints,
-        spec.overhead,
-        spec.resources,
-        spec.priority,
-        pod.status.container_statuses,
     ))  # fmt: skip
 
 
 def _age(pod: Pod) -> tuple[str, str, str]:
     return pod.metadata.creation_timestamp or "", pod.metadata.name, pod.metadata.uid
-
-
-def _by_labels(pods: list[Pod], keys: Sequence[str]) -> Iterator[tuple[tuple[tuple[str, str], ...], list[Pod]]]:
-    """Yield the pods by their labels of these keys."""
-    if not keys:
-        yield (), pods
-        return
-    split: dict[tuple[str | None, ...], list[Pod]] = {}
-    for pod in pods:
-        split.setdefault(tuple(map(pod.metadata.labels.get, keys)), []).append(pod)
-    for values, alike in split.items():
-        yield tuple((key, value) for key, value in zip(keys, values, strict=True) if value is not None), alike
 
 
 def selector_keys(pod: Pod) -> set[str]:
@@ -224,22 +264,13 @@ def _mentioned(selector: LabelSelector | None) -> set[str]:
     return {*selector.match_labels, *(expression.key for expression in selector.match_expressions)}
 
 
-def _read(pod: Pod, surroundings: Surroundings | None) -> tuple[PodClass, Profile]:
-    """Return what a pod needs, its labels apart."""
+def _profile(pod: Pod, surroundings: Surroundings | None) -> Profile:
+    """Return what a pod demands of its place, its labels apart. Raises ValueError as `_node_terms` does."""
     spec = pod.spec
-    needs = surroundings.stores.needs(pod) if surroundings else NO_NEEDS
-    fault = None if needs.fault is None else Fault("VolumeUnavailable", needs.fault)
-    requests: Mapping[str, int] = {"pods": 1}
-    terms: tuple[Requirements, ...] = (Requirements(),)
-    preferred: tuple[Requirements, ...] = ()
-    try:
-        requests = {**requests_of(pod), **dict(needs.amounts)}
-        terms, preferred = _node_terms(pod)
-    except ValueError as error:
-        fault = Fault("InvalidPod", str(error))
+    terms, preferred = _node_terms(pod)
     affinity = spec.affinity
     others = affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity)
-    profile = Profile(
+    return Profile(
         namespace=pod.metadata.namespace,
         labels=(),
         terms=terms,
@@ -248,11 +279,9 @@ def _read(pod: Pod, surroundings: Surroundings | None) -> tuple[PodClass, Profil
         ports=tuple(sorted(set(host_ports((*spec.containers, *spec.init_containers))))),
         spread=surroundings.defaults.spread(pod) if surroundings else spec.topology_spread_constraints,
         affinity=msgspec.structs.replace(affinity, node_affinity=None) if affinity and others else None,
-        volumes=needs.alternatives,
+        volumes=surroundings.stores.needs(pod).alternatives if surroundings else NO_NEEDS.alternatives,
         nominated=surroundings.hostnames.get(pod.status.nominated_node_name, "") if surroundings else "",
     )
-    cls = PodClass((pod,), requests, profile=0, priority=spec.priority or 0, fault=fault, shared=needs.shared)
-    return cls, profile
 
 
 def _node_terms(pod: Pod) -> tuple[tuple[Requirements, ...], tuple[Requirements, ...]]:

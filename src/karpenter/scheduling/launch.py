@@ -114,23 +114,31 @@ class Launcher:
         """Open one machine and fill it by the pattern, as far as host rules let copies be together."""
         column = int(offers.column[pattern.offer])
         row = self.bins.open(column, np.isfinite(self.bins.columns.price[column]))
-        for shape, copies in zip(shapes, pattern.copies.tolist(), strict=True):
-            wanted = copies
-            for item in shape if wanted else ():
-                count = min(wanted, item.left)
-                if count and self.hosts.of(item):
-                    count = int(min(count, self.hosts.room_on(item, row)))
-                if count and item.cls.shared:
-                    count = min(count, int(self.bins.fitting(item, slice(row, row + 1))[0]))
-                if count:
-                    self.bins.put(row, item, count)
-                    wanted -= count
-                if not wanted:
-                    break
+        for at in np.flatnonzero(pattern.copies).tolist():
+            self._fill(row, shapes[at], int(pattern.copies[at]))
         if self.bins.shares[row]:
             self.budget.take(column)
         else:
             self.bins.close(row)
+
+    def _fill(self, row: int, shape: Shape, wanted: int) -> None:
+        """Put so many copies of a shape on an opened machine, of whichever of its items get along there."""
+        is_used_up = False
+        for item in shape:
+            count = min(wanted, item.left)
+            if count and self.hosts.of(item):
+                count = int(min(count, self.hosts.room_on(item, row)))
+            if count and item.cls.shared:
+                count = min(count, int(self.bins.fitting(item, slice(row, row + 1))[0]))
+            if count:
+                self.bins.put(row, item, count)
+                wanted -= count
+            is_used_up = is_used_up or not item.left
+            if not wanted:
+                break
+        if is_used_up:
+            # Thousands of machines are filled from these lists: nobody should have to pass over what is gone.
+            shape[:] = [item for item in shape if item.left]
 
 
 def _offers(bins: Bins, rows: Bools, columns: Ints) -> tuple[_Offers, Floats, Bools]:

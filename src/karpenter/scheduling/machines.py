@@ -6,7 +6,7 @@ Source: spec v1 S-23, S-46, S-61; spec v1alpha5 SCH-24, SCH-26.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from karpenter.model.requirements import Requirement, Requirements
 from karpenter.model.resources import CPU
 from karpenter.model.units import PoolKey
 from karpenter.scheduling.bins import Bins
-from karpenter.scheduling.catalog import Bools, Floats
+from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.columns import Columns
-from karpenter.scheduling.flexibility import lowered, shortened, suffices
+from karpenter.scheduling.flexibility import Spectrum, lowered, shortened, suffices
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.lanes import type_mask
 from karpenter.scheduling.limits import Budget
@@ -42,6 +42,19 @@ class Choice:
     """Whether the types bring all the values that minValues ask for; otherwise the requirements ask for fewer."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What loads may choose from that come under the same rules."""
+
+    columns: Ints
+    """Cheapest first."""
+    price: Floats
+    """USD per hour where the rules let them be (those columns×Z×K); else infinite."""
+    wanted: Requirements
+    asked: tuple[Spectrum, ...]
+    """What minValues ask of these columns."""
+
+
 class Machines:
     """Answers for loads under sets of rules; equal questions are asked often, so answers are kept."""
 
@@ -52,6 +65,7 @@ class Machines:
         self.tier = np.array([lane.tier for lane in columns.lanes], dtype=np.int64)[columns.lane]
         """Position of the weight of each column's pool, the heaviest first (N)."""
         self._joint: dict[frozenset[NodeRule], tuple[Bools, Floats]] = {}
+        self._frames: dict[tuple[tuple[Requirements, ...], int], _Frame] = {}
         self._resized: dict[tuple[bytes, frozenset[NodeRule], int], int] = {}
         self._chosen: dict[tuple[bytes, frozenset[NodeRule], int, bytes], Choice] = {}
 
@@ -115,33 +129,50 @@ class Machines:
 
     def _choose(self, load: Floats, rules: frozenset[NodeRule], now: int, *, spare: Floats) -> Choice:
         columns = self._columns
-        lane = columns.lanes[columns.lane[now]]
-        place = self._place(self._together(rules)[0][now], now)
-        terms = [self._term(rule, now, place) for rule in sorted(rules, key=repr)]
-        wanted = lane.view.pool.node_requirements().intersect(*terms)
-        mine = np.flatnonzero(columns.lane == columns.lane[now])
-        open_places = columns.places(wanted)
-        price = np.where(open_places, columns.price[mine], np.inf)
-        fits = np.isfinite(price).any(axis=(1, 2)) & (columns.size[mine] >= load).all(axis=1)
-        fits &= (self._budget.size[mine] <= np.maximum(spare, self._budget.charge[now])).all(axis=1)
-        for term in terms:
-            fits &= type_mask(lane, term)[columns.kind[mine]]
-        listed = np.flatnonzero(fits)
-        asked = columns.asked(int(columns.lane[now]), np.isfinite(price))
-        order = listed[np.argsort(price[listed].min(axis=(1, 2)), kind="stable")]
-        order = shortened(asked, order, self._most_types)
-        names = columns.names(mine[order])
-        offered = price[order]
+        frame = self._frame(rules, now)
+        fits = np.all(columns.size[frame.columns] >= load, axis=1)
+        fits &= np.all(self._budget.size[frame.columns] <= np.maximum(spare, self._budget.charge[now]), axis=1)
+        order = shortened(frame.asked, np.flatnonzero(fits), self._most_types)
+        listed, offered = frame.columns[order], frame.price[order]
+        names = columns.names(listed)
         least = offered[0].min()
         return Choice(
-            column=int(mine[order[0]]),
+            column=int(listed[0]),
             instance_types=names,
             price=float(least),
             worst_price=float(offered[np.isfinite(offered)].max()),
             places=offered[0] == least,
-            requirements=lowered(wanted, asked, order).intersect(_narrowed(columns, names, offered)),
-            is_flexible=suffices(asked, order),
+            requirements=lowered(frame.wanted, frame.asked, order).intersect(_narrowed(columns, names, offered)),
+            is_flexible=suffices(frame.asked, order),
         )
+
+    def _frame(self, rules: frozenset[NodeRule], now: int) -> _Frame:
+        """Return what loads under these rules may choose from in a column's lane."""
+        lane = int(self._columns.lane[now])
+        place = self._place(self._together(rules)[0][now], now)
+        terms = tuple(self._term(rule, now, place) for rule in sorted(rules, key=repr))
+        key = terms, lane
+        found = self._frames.get(key)
+        if found is None:
+            found = self._frames[key] = self._make_frame(terms, lane)
+        return found
+
+    def _make_frame(self, terms: tuple[Requirements, ...], at: int) -> _Frame:
+        columns = self._columns
+        lane = columns.lanes[at]
+        wanted = lane.view.pool.node_requirements().intersect(*terms)
+        mine = np.flatnonzero(columns.lane == at)
+        price = np.where(columns.places(wanted), columns.price[mine], np.inf)
+        fits = np.isfinite(price).any(axis=(1, 2))
+        for term in terms:
+            fits &= type_mask(lane, term)[columns.kind[mine]]
+        listed = np.flatnonzero(fits)
+        order = listed[np.argsort(price[listed].min(axis=(1, 2)), kind="stable")]
+        asked = tuple(
+            replace(spectrum, values=tuple(spectrum.values[at] for at in order.tolist()))
+            for spectrum in columns.asked(at, np.isfinite(price))
+        )
+        return _Frame(mine[order], price[order], wanted, asked)
 
     def _place(self, joint: Bools, column: int) -> tuple[int, int]:
         price = np.where(joint, self._columns.price[column], np.inf)
