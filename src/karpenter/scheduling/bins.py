@@ -87,6 +87,9 @@ class Bins:
             room = room - self._volumes.charges(item, rows)
         asked = np.flatnonzero(item.request)
         copies = np.floor(room[:, asked] / item.request[asked]).min(axis=1, initial=float(item.left))
+        if item.cls.shared:
+            # What a shared volume takes is not in the request.
+            copies[np.any(room < 0, axis=1)] = 0
         for constraint in self._constraints:
             cap = constraint.room(item, rows)
             if cap is not None:
