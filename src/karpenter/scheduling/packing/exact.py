@@ -30,8 +30,8 @@ def best_packing(problem: Problem, offers: Ints) -> Packing:
 
     Limits are not looked at: the problem has none that bind.
     """
-    alone = (problem.room[offers][:, None] >= problem.request).all(axis=2) & problem.admits[offers]
-    count = np.where(alone.any(axis=0), problem.count, 0)
+    singles = np.eye(len(problem.count), dtype=np.int64)
+    count = np.where(np.isfinite(_cheapest_machines(problem, singles, offers)[0]), problem.count, 0)
     states = np.stack(np.unravel_index(np.arange(int(np.prod(count + 1))), count + 1), axis=1).astype(np.int64)
     price, offer = _cheapest_machines(problem, states, offers)
     least = np.full(len(states), np.inf)

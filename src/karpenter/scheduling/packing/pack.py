@@ -7,6 +7,7 @@ from typing import Final
 from karpenter.scheduling.packing.dice import Dice
 from karpenter.scheduling.packing.exact import MOST_STATES, best_packing, states_of
 from karpenter.scheduling.packing.fold import fold
+from karpenter.scheduling.packing.insert import inserted
 from karpenter.scheduling.packing.mixture import Mixture
 from karpenter.scheduling.packing.problem import Packing, Problem, may_bind
 from karpenter.scheduling.packing.refine import refined
@@ -43,4 +44,7 @@ def pack(problem: Problem, *, rounds: int = 0) -> Packing:
     mixture.improve(_FIRST_ROUNDS + rounds)
     whole = mixture.unfolded(folded, problem)
     whole.improve(rounds // _SHARE_UNFOLDED)
-    return refined(whole, rounded(whole), fills=rounds * _REFINED, dice=dice)
+    first = rounded(whole)
+    if first.unplaced and problem.charge.any():
+        first = inserted(problem, first, whole.every)
+    return refined(whole, first, fills=rounds * _REFINED, dice=dice)

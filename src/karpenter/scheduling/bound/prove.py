@@ -1,0 +1,101 @@
+"""From a problem to its bound: relax it, take the duals, and make sure that they prove something for every offer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from karpenter.scheduling.bound.certificate import Bound, Certificate, Multipliers, Places, least, places_of
+from karpenter.scheduling.bound.relaxation import Duals, Relaxation
+from karpenter.scheduling.bound.simplify import Simple, simplified
+from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.packing.fold import fold
+from karpenter.scheduling.packing.problem import Problem
+from karpenter.scheduling.packing.thin import promising, undominated
+from karpenter.scheduling.packing.worth import worth_of
+
+TURNS: Final = 12
+"""Turns of rounded rows; most problems need fewer."""
+_LAST_TURNS: Final = 3
+"""Turns in which only offers join."""
+_LOOK_EVERY: Final = 3
+_MOST_JOINING: Final = 16
+"""How often is looked for offers for which the duals do not hold, and how many join the program at once."""
+_HOLDS: Final = 1 + 1e-6
+_SAFE: Final = 1e-9
+"""The share that is given up so that exact arithmetic finds no rounding to object to."""
+
+
+def bound_of(problem: Problem, *, room: Floats | None = None, admits: Bools | None = None, turns: int = TURNS) -> Bound:
+    """Return what no plan that places all copies can undercut.
+
+    `room` (B×R) and `admits` (B×S) describe machines that are there already and cost nothing. Rules about shapes
+    together are heeded where they are caps on a sum; what the others forbid is allowed, which can only lower the bound.
+
+    Raises:
+        ValueError: there are copies that no offer can hold.
+    """
+    simple = simplified(problem, admits=admits)
+    demand = simple.demand
+    offers = places_of(problem.room, simple.problem.admits, demand)
+    held = np.count_nonzero(offers.most, axis=0)
+    if np.any((held == 0) & (demand.count > 0)):
+        raise ValueError("there are copies that no offer can hold")
+    duals, values, chosen = _duals(simple, offers, turns=turns)
+    cost = problem.price + problem.charge @ duals.scarcity
+    factor = (1 - _SAFE) / max(1.0, float((values / cost).max(initial=0.0)))
+    worth = duals.worth * factor
+    multipliers = [each.scaled(factor) for each in (*duals.multipliers, _none(duals))]
+    price = float(worth @ demand.count - duals.scarcity @ demand.budget)
+    of_nodes: Ints = np.zeros(0, dtype=np.int64)
+    if room is not None and admits is not None:
+        nodes = places_of(room, admits[:, simple.first], demand)
+        on_nodes, of_nodes = least([nodes.worth(each, worth, demand) for each in multipliers])
+        price -= float(on_nodes.sum())
+    certificate = Certificate(
+        worth=tuple(worth[simple.shape].tolist()),
+        scarcity=tuple(duals.scarcity.tolist()),
+        multipliers=tuple(multipliers),
+        of_offers=tuple(chosen.tolist()),
+        of_nodes=tuple(of_nodes.tolist()),
+    )
+    return Bound(max(price * (1 - _SAFE), 0.0), certificate)
+
+
+def _duals(simple: Simple, offers: Places, *, turns: int) -> tuple[Duals, Floats, Ints]:
+    """Return duals, what the copies on one machine of each offer can be worth by them (J), and the proof's multipliers.
+
+    The program is that of the folded problem. It begins with promising offers; others join as long as their machines
+    could hold more than they cost.
+    """
+    folded = fold(simple.problem)
+    problem, demand = folded.problem, simplified(folded.problem).demand
+    every = undominated(problem)
+    places = places_of(problem.room, problem.admits, demand)
+    program = Relaxation(demand, places, problem.price, charge=problem.charge)
+    program.join(promising(problem, every, worth_of(problem, every)))
+    duals = program.solve()
+    for turn in range(turns + _LAST_TURNS):
+        is_changed = turn < turns and program.cut()
+        if turn % _LOOK_EVERY == 0 or turn >= turns or not is_changed:
+            values, _ = least([places.worth(each, duals.worth, demand) for each in duals.multipliers])
+            rate = values[every] / (problem.price + problem.charge @ duals.scarcity)[every]
+            joining = every[np.argsort(-rate, kind="stable")[:_MOST_JOINING]]
+            joining = joining[rate[np.searchsorted(every, joining)] > _HOLDS]
+            joining = joining[~np.isin(joining, program.offers)]
+            program.join(joining)
+            is_changed = is_changed or len(joining) > 0
+        if not is_changed:
+            break
+        duals = program.solve()
+    worth = np.zeros(len(simple.demand.count))
+    for own in folded.shapes:
+        worth[own[own >= 0]] = duals.worth[own >= 0]
+    return replace(duals, worth=worth), *least([offers.worth(each, worth, simple.demand) for each in duals.multipliers])
+
+
+def _none(duals: Duals) -> Multipliers:
+    """Return multipliers that charge for nothing: a machine holds of each shape what it holds of it alone."""
+    return duals.multipliers[0].scaled(0.0)
