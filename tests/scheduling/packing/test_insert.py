@@ -24,7 +24,7 @@ def test_a_machine_becomes_larger_when_no_other_may_be_opened() -> None:
     packing = inserted(problem, packing_of(problem, [Pattern(0, np.array([1]), 2)]), EVERY)
     check(problem, packing)
     assert packing.unplaced == 0
-    assert packing.cost == pytest.approx(0.04 + 0.32)
+    assert packing.cost == pytest.approx(0.08 + 0.16)
 
 
 def test_what_limits_forbid_is_left() -> None:

@@ -57,6 +57,7 @@ class _Machines:
     def insert(self, shape: int, *, may_open: bool) -> bool:
         """Put copies of a shape where they cost least; return whether there was a place."""
         fits = self._fits(shape)
+        fits[:-1][self._times == 0] = 0
         if not may_open:
             fits[-1] = 0
         price = np.where(self._offer >= 0, self._problem.price[self._offer], 0.0)
