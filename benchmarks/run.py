@@ -71,7 +71,7 @@ def main() -> None:
     console = Console(width=140)
     table = _table()
     for race, peer in races:
-        for rounds in arguments.rounds or (0, Options().rounds):
+        for rounds in arguments.rounds or sorted({0, Options().rounds}):
             table.add_row(*_race(race, peer, rounds=rounds, judge=arguments.judge))
             console.print(f"{race.name}: done with {rounds} rounds", style="dim", highlight=False)
     console.print(table)
