@@ -19,7 +19,7 @@ AT_ONCE = 6
 WAYS = [
     pytest.param("held", False, id="held"),
     pytest.param("held", True, id="held-with-hints"),
-    pytest.param("staggered", False, id="staggered"),
+    pytest.param("staggered", False, id="staggered", marks=pytest.mark.full),
     pytest.param("staggered", True, id="staggered-with-hints"),
 ]
 
