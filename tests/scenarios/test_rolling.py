@@ -150,7 +150,9 @@ async def test_case_expire_herd_upstreams_mode_starts_all_together(clock: LoopCl
     async with a_world(clock, catalog=CATALOG, settings=settings) as world:
         old = await a_fleet(world, 4, a_pool_manifest(**HERD))
         await clock.sleep(3600)
-        assert await world.leaving() >= old
+        # The quickest of them may be gone already.
+        still_there = old & {node.metadata.name for node in await world.nodes()}
+        assert still_there <= await world.leaving()
         await rolled(world, old, pods=4)
 
 
