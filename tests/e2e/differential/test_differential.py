@@ -20,7 +20,7 @@ WAYS = [
     pytest.param("held", False, id="held"),
     pytest.param("held", True, id="held-with-hints"),
     pytest.param("staggered", False, id="staggered", marks=pytest.mark.full),
-    pytest.param("staggered", True, id="staggered-with-hints"),
+    pytest.param("staggered", True, id="staggered-with-hints", marks=pytest.mark.full),
 ]
 
 
