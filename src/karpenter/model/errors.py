@@ -48,7 +48,3 @@ class ManifestError(KarpenterError, ValueError):
         self.subject = subject
         self.errors = tuple(errors)
         super().__init__(f"{subject}: " + "; ".join(str(error) for error in self.errors))
-
-
-class ConversionError(ManifestError):
-    """A field of an older API generation has no equivalent in the hub model."""

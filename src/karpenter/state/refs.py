@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from karpenter.model.core import Node, Pod
 from karpenter.model.nodeclaim import NodeClaim
-from karpenter.model.nodepool import NodePool
 from karpenter.runtime.events import ObjectRef
 
 
@@ -21,8 +20,3 @@ def node_ref(node: Node) -> ObjectRef:
 def pod_ref(pod: Pod) -> ObjectRef:
     """Return the reference to a pod."""
     return ObjectRef("v1", "Pod", pod.metadata.name, pod.metadata.namespace, uid=pod.metadata.uid)
-
-
-def pool_ref(pool: NodePool) -> ObjectRef:
-    """Return the reference to the object a pool was decoded from."""
-    return ObjectRef(pool.origin.api_version, pool.origin.kind, pool.origin.name, uid=pool.origin.uid)

@@ -6,7 +6,6 @@ filled with what is worth most, and patterns worth more than their price join th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -15,7 +14,7 @@ from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.packing.dice import Dice
 from karpenter.scheduling.packing.fold import Fold
 from karpenter.scheduling.packing.linear import Optimum
-from karpenter.scheduling.packing.problem import Pattern, Problem
+from karpenter.scheduling.packing.problem import Problem
 from karpenter.scheduling.packing.program import Program
 from karpenter.scheduling.packing.variants import Variants
 
@@ -72,11 +71,6 @@ class Mixture:
             self.copies = np.concatenate((self.copies, copies))
             self._program.add(self.problem.price[offers], copies, self.problem.charge[offers])
             self._optimum = None
-
-    def add_patterns(self, patterns: Sequence[Pattern]) -> None:
-        """Add the patterns of a packing."""
-        if patterns:
-            self.add(np.array([each.offer for each in patterns]), np.stack([each.copies for each in patterns]))
 
     def add_best(self, offers: Ints, copies: Ints, worth: Floats, *, most: int, least: float) -> None:
         """Add those patterns (n, n×S) that are worth most (S) for their price, at least so much."""
