@@ -95,8 +95,7 @@ class Operator:
         self._marking.forget_drift()
         for name in self.state.claims:
             self.marks.enqueue(name)
-        for pod in self.state.provisionable_pods():
-            self.provisioner.trigger(pod.metadata.uid)
+        self._plan_again()
 
     async def run(self) -> None:
         """Run everything until cancelled."""
@@ -188,11 +187,14 @@ class Operator:
                 self.marks.enqueue(claim.name)
         # A new or changed pool may help pods that nothing could help before.
         self.offers.trigger()
-        for pod in self.state.provisionable_pods():
-            self.provisioner.trigger(pod.metadata.uid)
+        self._plan_again()
 
     def _on_pause(self, event: WatchEvent[RawObject]) -> None:
         self.disruption.trigger()
+        self._plan_again()
+
+    def _plan_again(self) -> None:
+        """Let every pod that waits be planned for: what stopped it may be gone."""
         for pod in self.state.provisionable_pods():
             self.provisioner.trigger(pod.metadata.uid)
 
