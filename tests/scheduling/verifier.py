@@ -19,7 +19,7 @@ from karpenter.model.taints import Taint
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling import ClaimPlan, Demand, NodeView, Options, PoolView, Snapshot, Solution
 from tests.scheduling import neighbours, storage
-from tests.scheduling.homes import Home, Shape
+from tests.scheduling.homes import Home, Shape, expression_holds
 
 COMES_UP = {labels.REGISTERED: "true", labels.INITIALIZED: "true"}
 
@@ -423,21 +423,7 @@ def _meets(
     """Return whether a label meets an expression, whatever value an open label will get."""
     if key in opened and key not in node:
         return _implied(opened[key], operator, values)
-    value = node.get(key)
-    match operator:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt":
-            return value is not None and value.lstrip("-").isdigit() and int(value) > int(values[0])
-        case "Lt":
-            return value is not None and value.lstrip("-").isdigit() and int(value) < int(values[0])
-    raise AssertionError(f"no operator of Kubernetes: {operator}")
+    return expression_holds(key, operator, values, node)
 
 
 def _implied(label: Requirement, operator: str, values: Sequence[str]) -> bool:
