@@ -31,6 +31,32 @@ class Trouble:
         return False
 
 
+class Reaper:
+    """Ends a process at a chosen moment: as the n-th write from now on begins or has had its effect."""
+
+    def __init__(self) -> None:
+        self.has_come = asyncio.Event()
+        self._left = 0
+
+    def come_after(self, moments: int) -> None:
+        """Come at this moment, counted from 1: each write has two."""
+        self.has_come.clear()
+        self._left = moments
+
+    def takes(self) -> bool:
+        """Return whether this is the moment, or it has passed and the process is not buried yet."""
+        if self._left > 0:
+            self._left -= 1
+            if self._left == 0:
+                self.has_come.set()
+        return self.has_come.is_set()
+
+    def leave(self) -> None:
+        """Let the next process live."""
+        self.has_come.clear()
+        self._left = 0
+
+
 class TroubledClient:
     """Passes calls on, with trouble on the way there and on the way back."""
 
@@ -38,9 +64,7 @@ class TroubledClient:
         self._kube = kube
         self._clock = clock
         self._trouble = trouble
-        self.calls = 0
-        self.on_call: Callable[[int], None] = lambda _: None
-        """Is told the number of each call that writes, as it begins and as it ends."""
+        self.reaper = Reaper()
 
     async def _do(self, verb: str, resource: str, call: Callable[[], Any]) -> Any:
         is_write = verb not in {"get", "list"}
@@ -56,11 +80,9 @@ class TroubledClient:
         return answer
 
     async def _point(self, counts: bool) -> None:
-        """A moment at which a process may die; whoever kills it does so while we yield."""
-        if counts:
-            self.calls += 1
-            self.on_call(self.calls)
-            await asyncio.sleep(0)
+        """A moment at which the process may die: then nothing more comes of this call."""
+        if counts and self.reaper.takes():
+            await asyncio.get_running_loop().create_future()
 
     async def get(self, resource: Resource[T], name: str, *, namespace: str = "") -> T:
         return await self._do("get", resource.plural, lambda: self._kube.get(resource, name, namespace=namespace))

@@ -159,6 +159,7 @@ class PodSpec(_Wire, frozen=True):
     volumes: tuple[Volume, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    restart_policy: str = "Always"
     termination_grace_period_seconds: int | None = None
     host_network: bool = False
 

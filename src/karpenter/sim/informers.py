@@ -11,7 +11,7 @@ from karpenter.runtime.clock import Clock
 from karpenter.runtime.informer import Informer
 from karpenter.runtime.kube import KubeClient, Resource, WatchEvent
 from karpenter.runtime.metrics import Metrics
-from karpenter.sim import kinds, storagekinds
+from karpenter.sim import batchkinds, kinds, storagekinds
 from karpenter.sim.indexes import (
     Index,
     claim_of,
@@ -37,11 +37,14 @@ class SharedInformers:
         self.pods = informer(api.PODS)
         self.nodes = informer(api.NODES)
         self.namespaces = informer(kinds.NAMESPACES)
+        self.service_accounts = informer(kinds.SERVICE_ACCOUNTS)
         self.services = informer(kinds.SERVICES)
         self.deployments = informer(kinds.DEPLOYMENTS)
         self.replica_sets = informer(kinds.REPLICA_SETS)
         self.stateful_sets = informer(kinds.STATEFUL_SETS)
         self.daemon_sets = informer(kinds.DAEMON_SETS)
+        self.jobs = informer(batchkinds.JOBS)
+        self.cron_jobs = informer(batchkinds.CRON_JOBS)
         self.budgets = informer(kinds.BUDGETS)
         self.leases = informer(kinds.LEASES)
         self.revisions = informer(kinds.CONTROLLER_REVISIONS)
@@ -66,6 +69,7 @@ class SharedInformers:
         self.volumes_by_claim = Index(self.volumes, claim_of)
         """By `NAMESPACE/NAME` of the claim that they are bound to or kept for."""
         self.revisions_by_owner = Index(self.revisions, controller_of)
+        self.jobs_by_owner = Index(self.jobs, controller_of)
         self.attachments_by_node = Index(self.attachments, node_attached_to)
         self.attachments_by_volume = Index(self.attachments, volume_of)
 

@@ -305,8 +305,8 @@ NODE_CLAIMS: Final = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", S
 CONTROLLER_REVISIONS: Final = Resource(
     "apps", "v1", "controllerrevisions", "ControllerRevision", ControllerRevision, namespaced=True
 )
-JOBS: Final = Resource("batch", "v1", "jobs", "Job", MetadataOnly, namespaced=True)
-CRON_JOBS: Final = Resource("batch", "v1", "cronjobs", "CronJob", MetadataOnly, namespaced=True)
+_JOBS: Final = Resource("batch", "v1", "jobs", "Job", MetadataOnly, namespaced=True)
+_CRON_JOBS: Final = Resource("batch", "v1", "cronjobs", "CronJob", MetadataOnly, namespaced=True)
 SECRETS: Final = Resource("", "v1", "secrets", "Secret", MetadataOnly, namespaced=True)
 SERVICE_ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount", MetadataOnly, namespaced=True)
 ENDPOINTS: Final = Resource("", "v1", "endpoints", "Endpoints", MetadataOnly, namespaced=True)
@@ -323,11 +323,8 @@ def metadata_only(resource: Resource[Any]) -> Resource[MetadataOnly]:
 OTHERS_WITH_OWNERS: Final = tuple(
     metadata_only(resource)
     for resource in (
-        JOBS,
-        CRON_JOBS,
         REPLICATION_CONTROLLERS,
         SECRETS,
-        SERVICE_ACCOUNTS,
         ENDPOINTS,
         kube.CONFIG_MAPS,
     )
@@ -340,8 +337,8 @@ CLEARED_WITH_NAMESPACE: Final = tuple(
         DEPLOYMENTS,
         STATEFUL_SETS,
         DAEMON_SETS,
-        JOBS,
-        CRON_JOBS,
+        _CRON_JOBS,
+        _JOBS,
         REPLICATION_CONTROLLERS,
         REPLICA_SETS,
         kube.PODS,

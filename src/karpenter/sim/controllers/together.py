@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from karpenter.runtime.controller import Runnable
+from karpenter.sim.controllers.batch import CronJobs, FinishedJobs, Jobs
 from karpenter.sim.controllers.cloudnodes import CloudNodeLifecycle, CloudNodes
 from karpenter.sim.controllers.daemonsets import DaemonSets
 from karpenter.sim.controllers.deployments import Deployments
@@ -13,6 +14,7 @@ from karpenter.sim.controllers.namespaces import Namespaces
 from karpenter.sim.controllers.nodelifecycle import NodeMonitor, NodeTaints
 from karpenter.sim.controllers.podgc import PodCollector
 from karpenter.sim.controllers.replicasets import ReplicaSets
+from karpenter.sim.controllers.serviceaccounts import ServiceAccounts
 from karpenter.sim.controllers.stateful import StatefulSets
 from karpenter.sim.controllers.volumes import (
     AttachDetach,
@@ -37,9 +39,13 @@ def workload_controllers(context: Context) -> tuple[Runnable, ...]:
         StandIn(ReplicaSets(context), context),
         StandIn(StatefulSets(context), context),
         StandIn(DaemonSets(context), context),
+        StandIn(Jobs(context), context),
+        StandIn(CronJobs(context), context),
+        StandIn(FinishedJobs(context), context),
         StandIn(Disruption(context), context),
         StandIn(GarbageCollector(context), context, workers=8),
         StandIn(Namespaces(context), context),
+        StandIn(ServiceAccounts(context), context),
         PodCollector(context),
     )
 

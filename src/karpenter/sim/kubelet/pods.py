@@ -13,9 +13,11 @@ from karpenter.runtime.events import ref_to
 from karpenter.runtime.kube import Conflict, NotFound, WatchEvent
 from karpenter.sim.kubelet import podstatus
 from karpenter.sim.kubelet.boot import Machine, Power
+from karpenter.sim.kubelet.endings import may_end
 from karpenter.sim.kubelet.machines import Machines
 from karpenter.sim.kubelet.nodes import COMPONENT
 from karpenter.sim.kubelet.podstatus import Manifest, Pace
+from karpenter.sim.kubelet.running import Courses
 from karpenter.sim.kubelet.volumes import Mounts
 from karpenter.sim.standins import Context, Enqueue
 from karpenter.sim.storagekinds import Attachment, Claim
@@ -44,6 +46,7 @@ class PodAgent:
         self._machines = machines
         self._pace = pace
         self._mounts = Mounts(context.informers)
+        self._courses = Courses(context.kube)
         self._sandboxes: dict[ObjectKey, _Sandbox] = {}
 
     def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
@@ -79,7 +82,9 @@ class PodAgent:
         """Take the next step with one pod."""
         pod = self._informers.pods.get(key)
         if pod is None:
-            self._sandboxes.pop(key, None)
+            gone = self._sandboxes.pop(key, None)
+            if gone is not None:
+                self._courses.forget(gone.uid)
             return DONE
         if self._sandboxes.get(key, _Sandbox("")).uid != pod.metadata.uid:
             self._sandboxes[key] = _Sandbox(pod.metadata.uid)
@@ -94,8 +99,10 @@ class PodAgent:
         if pod.metadata.is_deleting:
             return await self._stop(pod)
         assert machine is not None
-        if is_terminal(pod) or pod.status.phase == "Running":
+        if is_terminal(pod):
             return DONE
+        if pod.status.phase == "Running":
+            return await self._go_on(pod, machine)
         return await self._start(pod, machine)
 
     # starting ---------------------------------------------------------------------------------------------------------
@@ -136,6 +143,14 @@ class PodAgent:
             self._remember(pod, mounted_at=self._clock.now())
         return self._sandboxes[pod.metadata.key].mounted_at
 
+    async def _go_on(self, pod: Pod, machine: Machine) -> Result:
+        """Let a pod run, until its containers end by themselves."""
+        found = await self._courses.follow(pod, self._clock.now(), host_ip=machine.address)
+        if isinstance(found, dict):
+            await self._write_status(pod, found)
+            return DONE
+        return DONE if found is None else Result(found)
+
     # stopping ---------------------------------------------------------------------------------------------------------
 
     async def _stop(self, pod: Pod) -> Result:
@@ -150,7 +165,9 @@ class PodAgent:
             return Result(gone_at - now)
         if pod.metadata.finalizers and not is_terminal(pod):
             # Somebody waits to see how it ended; without finalizers nobody could look any more.
-            await self._write_status(pod, podstatus.stopped(pod, now, phase="Succeeded"))
+            # What was to end by itself had not done its work yet.
+            phase = "Failed" if may_end(pod) else "Succeeded"
+            await self._write_status(pod, podstatus.stopped(pod, now, phase=phase))
         if grace_s or not pod.metadata.finalizers:
             await self._delete(pod)
         return DONE

@@ -74,8 +74,8 @@ def creating(pod: Pod, now: UnixSeconds, *, host_ip: str) -> Manifest:
     return status | ({"initContainerStatuses": inits} if inits else {})
 
 
-def running(pod: Pod, now: UnixSeconds, *, host_ip: str) -> Manifest:
-    """Return the status of a pod whose containers all run and are ready."""
+def running(pod: Pod, now: UnixSeconds, *, host_ip: str, restarts: int = 0) -> Manifest:
+    """Return the status of a pod whose containers all run and are ready, started again so often."""
     moment = to_rfc3339(now)
     alive: Manifest = {"running": {"startedAt": moment}}
     finished: Manifest = {
@@ -92,27 +92,53 @@ def running(pod: Pod, now: UnixSeconds, *, host_ip: str) -> Manifest:
             _condition(kind, "True", now)
             for kind in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
         ],
-        "containerStatuses": [_status(one, alive, ready=True) for one in pod.spec.containers],
+        "containerStatuses": [_status(one, alive, ready=True, restarts=restarts) for one in pod.spec.containers],
     }
     inits = [_status(one, alive if is_sidecar(one) else finished, ready=True) for one in pod.spec.init_containers]
     return status | ({"initContainerStatuses": inits} if inits else {})
 
 
-def stopped(pod: Pod, now: UnixSeconds, *, phase: str, reason: str = "", message: str = "") -> Manifest:
-    """Return the status of a pod whose containers have ended."""
-    moment = to_rfc3339(now)
-    started = pod.status.start_time or moment
-    code, word = (0, "Completed") if phase == "Succeeded" else (137, "Error")
-    ended: Manifest = {"terminated": {"exitCode": code, "reason": word, "startedAt": started, "finishedAt": moment}}
+def stopped(
+    pod: Pod, now: UnixSeconds, *, phase: str, reason: str = "", message: str = "", exit_code: int = 137
+) -> Manifest:
+    """Return the status of a pod whose containers have ended; `exit_code` is theirs if they failed."""
+    is_good = phase == "Succeeded"
+    why = "PodCompleted" if is_good else "PodFailed"
     status: Manifest = {
         "phase": phase,
-        "conditions": [
-            _condition("Ready", "False", now, reason=f"Pod{phase}"),
-            _condition("ContainersReady", "False", now, reason=f"Pod{phase}"),
+        "conditions": [_condition(kind, "False", now, reason=why) for kind in ("Ready", "ContainersReady")],
+        "containerStatuses": [
+            _status(one, _ended(pod, now, 0 if is_good else exit_code), restarts=_restarts(pod, one))
+            for one in pod.spec.containers
         ],
-        "containerStatuses": [_status(one, ended) for one in pod.spec.containers],
     }
     return status | ({"reason": reason, "message": message} if reason else {})
+
+
+def crashed(pod: Pod, now: UnixSeconds, *, exit_code: int) -> Manifest:
+    """Return the status of a pod whose containers failed and wait to be started again."""
+    waiting: Manifest = {"waiting": {"reason": "CrashLoopBackOff"}}
+    return {
+        "phase": "Running",
+        "conditions": [
+            _condition(kind, "False", now, reason="ContainersNotReady") for kind in ("Ready", "ContainersReady")
+        ],
+        "containerStatuses": [
+            _status(one, waiting, restarts=_restarts(pod, one)) | {"lastState": _ended(pod, now, exit_code)}
+            for one in pod.spec.containers
+        ],
+    }
+
+
+def _ended(pod: Pod, now: UnixSeconds, exit_code: int) -> Manifest:
+    moment = to_rfc3339(now)
+    word = "Error" if exit_code else "Completed"
+    started = pod.status.start_time or moment
+    return {"terminated": {"exitCode": exit_code, "reason": word, "startedAt": started, "finishedAt": moment}}
+
+
+def _restarts(pod: Pod, container: Container) -> int:
+    return next((one.restart_count for one in pod.status.container_statuses if one.name == container.name), 0)
 
 
 def pod_address(pod: Pod) -> str:
@@ -121,7 +147,7 @@ def pod_address(pod: Pod) -> str:
     return f"100.{64 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
 
 
-def _status(container: Container, state: Manifest, *, ready: bool = False) -> Manifest:
+def _status(container: Container, state: Manifest, *, ready: bool = False, restarts: int = 0) -> Manifest:
     runs = "running" in state
     return {
         "name": container.name,
@@ -129,7 +155,7 @@ def _status(container: Container, state: Manifest, *, ready: bool = False) -> Ma
         "imageID": container.image,
         "ready": ready,
         "started": runs,
-        "restartCount": 0,
+        "restartCount": restarts,
         "state": state,
     } | ({"containerID": f"containerd://{zlib.crc32(container.name.encode()):08x}"} if "waiting" not in state else {})
 
