@@ -267,7 +267,10 @@ def _company(town: Town) -> Iterator[str]:
         for key in (canonical(term.topology_key) for term in terms):
             if not who.home.has_surely(key):
                 yield f"{who.pod.metadata.key} on {who.home.name}: may lack {key}, the key of its affinity"
-            elif any(_surely_near(who, other, key) for other in others):
+            elif any(other.home is who.home for other in others) or all(
+                any(other.home.values(key) == {value} and other.home.has_surely(key) for other in others)
+                for value in who.home.values(key)
+            ):
                 continue
             elif others or not _is_company_for_itself(town, who.pod):
                 yield f"{who.pod.metadata.key} on {who.home.name}: no company by {key} ({len(others)} elsewhere)"
@@ -294,4 +297,11 @@ def _may_be_bound(town: Town, who: Resident, others: Sequence[Resident], there: 
     if not present:
         return _is_company_for_itself(town, who.pod)
     keys = [canonical(term.topology_key) for term in _required(who.pod, "pod_affinity")]
-    return all(any(_surely_near(who, other, key) for other in present) for key in keys)
+    return all(
+        any(other.home is who.home for other in present)
+        or all(
+            any(other.home.values(key) == {v} and other.home.has_surely(key) for other in present)
+            for v in who.home.values(key)
+        )
+        for key in keys
+    )

@@ -1,10 +1,12 @@
 """Pool limits hold exactly within one batch, whatever the cloud picks of what a claim allows."""
 
+from dataclasses import replace
+
 from karpenter.model import labels
 from karpenter.model.units import PoolKey
 from karpenter.scheduling import PoolView, Reason
 from tests.builders import a_pod, an_instance_type, parse_resources
-from tests.scheduling.toys import machines, on_demand, pods, solved, toys, why
+from tests.scheduling.toys import FREE, machines, on_demand, pods, solved, toys, why
 
 
 def vcpus(*sizes: int) -> list:
@@ -90,3 +92,23 @@ def test_when_limits_leave_somebody_pending_it_is_the_least_important() -> None:
     wanted = [*pods(2, cpu="3", name="low", priority=1), *pods(2, cpu="2500m", name="high", priority=9)]
     solution = solved(wanted, pools=[on_demand(limits={"cpu": "8"})], types=toys("c.4"))
     assert {entry.pod.metadata.name for entry in solution.unschedulable} == {"low-0", "low-1"}
+
+
+def test_a_solve_launches_no_more_nodes_than_it_may_over_all_pools() -> None:
+    """Eight pods on two nodes: larger machines than the cheapest per pod, and one limit for both pools."""
+    pools = [on_demand("one"), on_demand("two", weight=5)]
+    solution = solved(pods(8), pools=pools, options=replace(FREE, max_nodes=2))
+    assert len(solution.new_claims) <= 2
+    assert solution.unschedulable == ()
+
+
+def test_what_the_most_nodes_cannot_hold_stays_pending_and_says_why() -> None:
+    solution = solved(pods(3, cpu="3"), types=toys("c.4"), options=replace(FREE, max_nodes=2))
+    assert (machines(solution), why(solution)) == (
+        ["c.4"] * 2,
+        [("MaxNodesReached", "as many new nodes are planned as may be launched at once")],
+    )
+
+
+def test_no_node_at_all_may_be_asked_for() -> None:
+    assert solved(pods(2), options=replace(FREE, max_nodes=0)).new_claims == ()

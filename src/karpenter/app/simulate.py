@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from karpenter.app.manifests.load import Input, load
 from karpenter.app.settings import Settings, read_settings, shown
@@ -40,6 +40,8 @@ def simulate(
     seed: int = 0,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=(), show_default=False)] = (),
     strict: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    optimize: Annotated[int, Parameter(validator=validators.Number(gte=0))] = Options().rounds,
+    max_nodes: Annotated[int | None, Parameter(validator=validators.Number(gte=0), show_default=False)] = None,
 ) -> int:
     """Say where pending pods would go and which nodes would be launched for them, offline.
 
@@ -59,9 +61,13 @@ def simulate(
         A setting, KEY=VALUE; docs/settings.md lists them. May be given several times.
     strict
         Refuse what Karpenter itself refused, instead of accepting it with a warning.
+    optimize
+        Rounds of looking for a cheaper plan; 0 takes the first answer. Equal rounds give equal plans.
+    max_nodes
+        Launch no more new nodes than this, even if pods stay pending.
     """
     settings = read_settings(set_, os.environ)
-    answer = answer_for(file, settings, catalog=catalog, seed=seed, strict=strict)
+    answer = answer_for(file, settings, catalog=catalog, seed=seed, strict=strict, rounds=optimize, max_nodes=max_nodes)
     match output:
         case "table":
             print_answer(answer)
@@ -73,7 +79,14 @@ def simulate(
 
 
 def answer_for(
-    paths: Sequence[str], settings: Settings, *, catalog: Path | None = None, seed: int = 0, strict: bool = False
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    catalog: Path | None = None,
+    seed: int = 0,
+    strict: bool = False,
+    rounds: int = Options().rounds,
+    max_nodes: int | None = None,
 ) -> Answer:
     """Return the answer for the input that `paths` name. Raises InputError and ManifestError."""
     started = time.perf_counter()
@@ -83,7 +96,8 @@ def answer_for(
     snapshot = snapshot_of(given, quote, now=clock.now())
     loaded, cpu = time.perf_counter(), time.process_time()
     accepted, rejected = admit(snapshot.pending)
-    solution = solve(snapshot, Demand.each(accepted), Options(policy=settings.policy))
+    options = Options(policy=settings.policy, rounds=rounds, max_nodes=max_nodes)
+    solution = solve(snapshot, Demand.each(accepted), options)
     seconds = Seconds(loaded - started, time.perf_counter() - loaded, time.process_time() - cpu)
     return Answer(
         solution=with_rejected(solution, rejected),

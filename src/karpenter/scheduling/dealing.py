@@ -13,6 +13,7 @@ from itertools import product
 from typing import Protocol, TypeAlias
 
 from karpenter.model.requirements import Requirement, Requirements
+from karpenter.scheduling.catalog import Bools, Ints
 from karpenter.scheduling.domains import DomainGroup, DomainMap
 from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.rules import NodeRule
@@ -117,12 +118,28 @@ class DomainRules:
             term = tie.group.term
             there = self.map.of_nodes(wait.rule, term.key) | self.map.of_columns(wait.rule, term.key)
             admitted = {name for name in there if tie.group.admits(name, owner=tie.owner, meant=tie.meant)}
+            if not admitted and tie.owner and term.kind == "affinity":
+                # An empty list of values would mean that the label has to be absent.
+                return []
             if tie.owner and term.kind == "affinity":
                 narrowed = narrowed.narrowed(Requirements((Requirement.of(term.key, "In", admitted),)))
             elif admitted < there:
                 # Nodes without the label are as good as any to a rule of distance.
                 narrowed = narrowed.narrowed(Requirements((Requirement.of(term.key, "NotIn", there - admitted),)))
         return [wait.item(most, narrowed=narrowed)]
+
+    def discover(self, column: Ints, places: Bools, rows: Sequence[int]) -> None:
+        """Count the domains of planned machines among those that spreads have to even out: these rows of all bins.
+
+        A machine for others may stand where no pod of a spread could go; the scheduler sees an empty domain there.
+        """
+        if not rows:
+            return
+        mine, open_places = column[rows], places[rows]
+        for group in self.groups:
+            if group.counted is not None and any(group.owned.values()):
+                key = group.term.key
+                group.universe |= self.map.of_machines(group.counted, key, column=mine, places=open_places)
 
     def states(self, item: Item, group: DomainGroup) -> bool:
         """Return whether the item's pods state the rule of this group."""

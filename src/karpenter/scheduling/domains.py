@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from karpenter.model import labels
-from karpenter.scheduling.catalog import Bools, Floats
+from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.columns import Columns
 from karpenter.scheduling.nodes import Nodes
 from karpenter.scheduling.rules import NodeRule
@@ -27,6 +27,8 @@ class DomainGroup:
     term: Term
     is_live: bool = False
     """Whether some of the new pods state the rule and some are meant by it, so that each copy placed changes it."""
+    counted: NodeRule | None = None
+    """Nodes on which a spread counts pods; None for the other kinds, which count on all."""
     universe: frozenset[str] = frozenset()
     """Domains whose counts a spread has to even out."""
     count: dict[str, int] = field(default_factory=dict)
@@ -129,6 +131,17 @@ class DomainMap:
         values = self._of_each_column(key)
         open_now: Bools = np.any(row, axis=(1, 2))
         return frozenset(value for at in np.flatnonzero(open_now) if (value := values[at]) is not None)
+
+    def of_machines(self, rule: NodeRule, key: str, *, column: Ints, places: Bools) -> frozenset[str]:
+        """Return the domains that machines of these columns may be in, with the places open to them (n×Z×K)."""
+        there: Bools = places & self._columns.row(rule)[column]
+        if key == labels.ZONE:
+            return frozenset(self._columns.zones[at] for at in np.flatnonzero(np.any(there, axis=(0, 2))))
+        if key == labels.CAPACITY_TYPE:
+            return frozenset(self._columns.capacity_types[at] for at in np.flatnonzero(np.any(there, axis=(0, 1))))
+        values = self._of_each_column(key)
+        admitted = column[np.any(there, axis=(1, 2))]
+        return frozenset(value for at in admitted.tolist() if (value := values[at]) is not None)
 
     def _of_each_column(self, key: str) -> tuple[str | None, ...]:
         """Return the label value that machines of each column have; None where it is open or absent."""

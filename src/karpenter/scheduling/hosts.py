@@ -69,6 +69,17 @@ class HostGroup:
         self._reach(rows.stop)
         return np.asarray(self._count[rows] > 0)
 
+    def lonely(self) -> list[int]:
+        """Return the hosts with pods that want company there and have none, though there is some elsewhere."""
+        if self.kind != "affinity":
+            return []
+        alone = (self._count == 0) | ((self._count == 1) & (self.total > 1))
+        return np.flatnonzero((self._owned > 0) & alone).tolist()
+
+    def count_on(self, row: int) -> int:
+        """Return how many pods on a host the rule means."""
+        return int(self._count[row])
+
     def add(self, row: int, pods: int, *, owner: bool, meant: bool) -> None:
         """Count pods on a host; a negative number takes them away."""
         self._reach(row + 1)
@@ -143,7 +154,12 @@ class HostRules:
         """Return whether copies have to be on a host with certain other pods."""
         return any(tie.owner and self.groups[tie.group].kind == "affinity" for tie in self.of(item))
 
-    def founds(self, item: Item) -> bool:
+    def is_company(self, other: Wait, wait: Wait) -> bool:
+        """Return whether other copies are company that these copies want on their host."""
+        wanted = {tie.group for tie in self.of(wait) if tie.owner and self.groups[tie.group].kind == "affinity"}
+        return any(tie.meant and tie.group in wanted for tie in self.of(other))
+
+    def founds(self, item: Item | Wait) -> bool:
         """Return whether the item's first copy decides the host: copies want each other, and none is anywhere."""
         return any(
             tie.owner and tie.meant and self.groups[tie.group].kind == "affinity" and not self.groups[tie.group].total

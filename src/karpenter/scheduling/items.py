@@ -62,9 +62,14 @@ class Wait:
             may_launch=self.may_launch,
         )
 
+    @property
+    def is_relaxed(self) -> bool:
+        """Whether only what is required is left."""
+        return self.at + 1 >= len(self.levels)
+
     def relax(self) -> str | None:
         """Give up the next preference and return it in words; None when only what is required is left."""
-        if self.at + 1 >= len(self.levels):
+        if self.is_relaxed:
             return None
         self.at += 1
         return self.levels[self.at].given_up

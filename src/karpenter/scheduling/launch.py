@@ -9,25 +9,17 @@ from typing import Final
 import numpy as np
 
 from karpenter.scheduling.bins import Bins
-from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.catalog import Floats, Ints
 from karpenter.scheduling.hosts import HostRules
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.limits import Budget
+from karpenter.scheduling.offers import Offers, offers_of
 from karpenter.scheduling.packing.pack import pack
 from karpenter.scheduling.packing.problem import Pattern, Problem
 from karpenter.scheduling.shapes import Shape, Shapes, shapes_of
 
 _MOST_TURNS: Final = 8
 """How often what host rules kept out of its pattern is packed anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Offers:
-    """J offers: a column, and the zones and capacity types that its price covers."""
-
-    column: Ints
-    places: Bools
-    """J×Z×K."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +84,10 @@ class Launcher:
         fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[affordable].any()]
         return shapes_of(((item, id(known.row(item.rule))) for item in fit), self.hosts)
 
-    def _problem(self, shapes: Shapes, columns: Ints) -> tuple[Problem, _Offers]:
+    def _problem(self, shapes: Shapes, columns: Ints) -> tuple[Problem, Offers]:
         leaders = [shape[0] for shape in shapes.members]
         rows = np.stack([self.bins.columns.row(item.rule)[columns] for item in leaders])
-        offers, prices, admits = _offers(self.bins, rows, columns)
+        offers, prices, admits = offers_of(self.bins.columns, rows, columns)
         problem = Problem(
             request=np.stack([item.request for item in leaders]),
             count=np.array([sum(item.left for item in shape) for shape in shapes.members]),
@@ -110,7 +102,7 @@ class Launcher:
         )
         return problem, offers
 
-    def _open(self, shapes: Sequence[Shape], pattern: Pattern, offers: _Offers) -> None:
+    def _open(self, shapes: Sequence[Shape], pattern: Pattern, offers: Offers) -> None:
         """Open one machine and fill it by the pattern, as far as host rules let copies be together."""
         column = int(offers.column[pattern.offer])
         row = self.bins.open(column, np.isfinite(self.bins.columns.price[column]))
@@ -139,34 +131,3 @@ class Launcher:
         if is_used_up:
             # Thousands of machines are filled from these lists: nobody should have to pass over what is gone.
             shape[:] = [item for item in shape if item.left]
-
-
-def _offers(bins: Bins, rows: Bools, columns: Ints) -> tuple[_Offers, Floats, Bools]:
-    """Return offers, their prices (J) and which shapes they admit (J×S).
-
-    While no shape minds the zone or capacity type, a column is one offer, as cheap as its cheapest place. Otherwise
-    there is one for each group of places that nothing tells apart.
-    """
-    available = np.isfinite(bins.columns.price[columns])
-    anywhere: Bools = np.any(rows, axis=(2, 3))
-    if (rows == (anywhere[:, :, None, None] & available)).all():
-        groups = [np.ones(available.shape[1:], dtype=np.bool_)]
-    else:
-        groups = _alike(rows, bins.columns.price[columns])
-    parts = []
-    for group in groups:
-        price = np.where(available & group, bins.columns.price[columns], np.inf).min(axis=(1, 2))
-        there = np.flatnonzero(np.isfinite(price))
-        admits = np.any(rows[:, there] & group, axis=(2, 3)).T
-        parts.append((columns[there], np.repeat(group[None], len(there), axis=0), price[there], admits))
-    column, places, prices, admits = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return _Offers(column, places), prices, admits
-
-
-def _alike(rows: Bools, price: Floats) -> list[Bools]:
-    """Return the places, those together that have equal prices and admit equal shapes on every column (each Z×K)."""
-    groups: dict[bytes, Bools] = {}
-    for zone, kind in np.ndindex(*price.shape[1:]):
-        key = rows[:, :, zone, kind].tobytes() + price[:, zone, kind].tobytes()
-        groups.setdefault(key, np.zeros(price.shape[1:], dtype=np.bool_))[zone, kind] = True
-    return list(groups.values())

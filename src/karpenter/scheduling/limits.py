@@ -20,8 +20,8 @@ from karpenter.scheduling.snapshot import PoolView
 class Budget:
     """What limits leave: Q amounts, one for each limited resource of each pool that can launch."""
 
-    names: tuple[tuple[PoolKey, str], ...]
-    """Pool and resource of each amount (Q)."""
+    names: tuple[tuple[PoolKey | None, str], ...]
+    """Pool and resource of each amount; without a pool it is a limit of this solve (Q)."""
     charge: Floats
     """What one machine of each column takes of each amount at most, if minValues keep others open (N×Q)."""
     size: Floats
@@ -55,18 +55,26 @@ class Budget:
         return np.asarray(self.charge[column] + np.maximum(self.left, 0) / max(machines, 1))
 
 
-def budget_of(columns: Columns) -> Budget:
-    """Return the budget before anything is planned: limits less what the pools use already."""
+def budget_of(columns: Columns, *, max_nodes: int | None = None) -> Budget:
+    """Return the budget before anything is planned: limits less what the pools use already.
+
+    `max_nodes` is one more limit, on the new nodes of all pools together.
+    """
     views: dict[PoolKey, PoolView] = {lane.view.pool.key: lane.view for lane in columns.lanes}
-    names = tuple((key, resource) for key, view in views.items() for resource in sorted(view.pool.limits))
-    left = [views[key].pool.limits[resource] - views[key].usage.get(resource, 0) for key, resource in names]
-    size = np.zeros((len(columns), len(names)))
+    limits = [(key, resource) for key, view in views.items() for resource in sorted(view.pool.limits)]
+    left = [views[key].pool.limits[resource] - views[key].usage.get(resource, 0) for key, resource in limits]
+    size = np.zeros((len(columns), len(limits)))
     for at, lane in enumerate(columns.lanes):
         mine = np.flatnonzero(columns.lane == at)
-        for q, (key, resource) in enumerate(names):
+        for q, (key, resource) in enumerate(limits):
             if key == lane.view.pool.key:
                 size[mine, q] = 1 if resource == NODES else lane.table.capacity(resource)[columns.kind[mine]]
+    names: list[tuple[PoolKey | None, str]] = [*limits]
+    if max_nodes is not None:
+        names.append((None, NODES))
+        left.append(max_nodes)
+        size = np.column_stack((size, np.ones(len(columns))))
     charge = size.copy()
     for column, peers in columns.peers.items():
         charge[column] = size[peers].max(axis=0, initial=0.0)
-    return Budget(names, charge, size, np.array(left, dtype=np.float64))
+    return Budget(tuple(names), charge, size, np.array(left, dtype=np.float64))

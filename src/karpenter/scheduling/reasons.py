@@ -260,6 +260,9 @@ class Judge:
     def _limit(self, lane: Lane, holding: Bools) -> _Miss | None:
         pool, table = lane.view.pool, lane.table
         for q, (key, resource) in enumerate(self.budget.names):
+            if key is None and self.budget.left[q] < 1:
+                message = "as many new nodes are planned as may be launched at once"
+                return _Miss(6, "pool", "MaxNodesReached", message)
             if key != pool.key:
                 continue
             sizes = np.ones(len(table)) if resource == NODES else table.capacity(resource)

@@ -36,6 +36,8 @@ class Shapes:
     most: Floats
     """Copies of a clique that one machine may hold, and infinity last."""
     groups: tuple[Group, ...]
+    is_exact: bool
+    """Whether the groups are the rules themselves; a rule of thumb otherwise."""
 
 
 def shapes_of(items: Iterable[tuple[Item, Hashable]], hosts: HostRules) -> Shapes:
@@ -53,6 +55,7 @@ def shapes_of(items: Iterable[tuple[Item, Hashable]], hosts: HostRules) -> Shape
         clique=np.array([-1 if clique is None else names.index(clique) for clique in cliques], dtype=np.int64),
         most=np.array([*(float(cap) for _, cap in names), np.inf]),
         groups=tuple(_exact_groups(hosts, leaders) if is_exact else _rules_of_thumb(hosts, leaders)),
+        is_exact=is_exact,
     )
 
 

@@ -69,7 +69,7 @@ class Solution:
     """Pod to node name, for every placed pod: existing nodes, claims in flight and (by plan name) new claims."""
     unschedulable: tuple[Unschedulable, ...] = ()
     lower_bound: float | None = None
-    """USD per hour no plan can undercut; None when it was not computed."""
+    """USD per hour of new machines that no plan for the placed pods can undercut; None when the solve was stopped."""
     complete: bool = True
     """False when it was stopped: everything found so far, but perhaps not all."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from karpenter.model.resources import CPU, MEMORY, PODS, Resources
 from karpenter.model.taints import PREFER_NO_SCHEDULE
 from karpenter.scheduling.answer import Answer
 from karpenter.scheduling.bins import Bins
+from karpenter.scheduling.bounding import Proof, Start, Statement, prove, statement_of
 from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Floats
 from karpenter.scheduling.census import census_of, keys_of_the_bound
 from karpenter.scheduling.classes import Grouping, PodClass, Surroundings, group
@@ -65,11 +66,31 @@ def solve(
     Raises:
         ValueError: a running pod or a daemon asks for an amount that is no quantity.
     """
+    return solve_with_proof(snapshot, demand, options, stop=stop, reporter=reporter)[0]
+
+
+def solve_with_proof(
+    snapshot: Snapshot,
+    demand: Demand,
+    options: Options = Options(),  # noqa: B008 - frozen
+    *,
+    stop: StopCheck = never,
+    reporter: Reporter | None = None,
+) -> tuple[Solution, Proof | None]:
+    """Return what `solve` returns, and the proof of its lower bound; None when it was stopped.
+
+    Raises:
+        ValueError: a running pod or a daemon asks for an amount that is no quantity.
+    """
     setting = _Setting(snapshot, demand, options)
     work = setting.work(reporter)
     complete = work.run(stop)
     answer = Answer(work.bins, setting.grouping.classes, work.machines, setting.judge(work), reporter)
-    return answer.build(work.waits, demand, complete=complete)
+    solution = answer.build(work.waits, demand, complete=complete)
+    if not complete:
+        return solution, None
+    proof = prove(setting.statement(work) if solution.new_claims else None, rounds=options.rounds)
+    return replace(solution, lower_bound=proof.bound.price), proof
 
 
 def preferences_of(snapshot: Snapshot, demand: Demand, options: Options) -> Counter[str]:
@@ -99,7 +120,7 @@ class _Setting:
         self.ladders = _ladders(self.grouping, snapshot, options.policy)
         self._daemons = daemons_of(snapshot)
         self._columns = self._make_columns(options.policy)
-        self._budget = budget_of(self._columns)
+        self._budget = budget_of(self._columns, max_nodes=options.max_nodes)
 
     def judge(self, work: Work) -> Judge:
         """Return who says why, for the state in which the solve ended."""
@@ -137,6 +158,7 @@ class _Setting:
         reach = _Reach(room, nodes, columns, budget)
         scene = Scene(nodes, columns, self._daemons, census)
         domains, hosts = rules_of(self.grouping, self.ladders, scene, reach=reach)
+        self._start = Start.of(room, budget)
         volumes = SharedVolumes.of(self._stores, columns.resources)
         bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
         machines = Machines(columns, budget, most_types=self._options.max_instance_types)
@@ -153,8 +175,21 @@ class _Setting:
         )
         nominated = [wait for wait in work.waits if self.grouping.profile(wait.cls).nominated]
         if nominated:
-            work.keep_nominated(nominated, nodes.leaving(columns.resources))
+            leaving = nodes.leaving(columns.resources)
+            self._start = Start.of(room + leaving, budget)
+            work.keep_nominated(nominated, leaving)
         return work
+
+    def statement(self, work: Work) -> Statement | None:
+        """Return what the lower bound of a finished solve is about."""
+        return statement_of(
+            work.bins,
+            work.waits,
+            start=self._start,
+            budget=self._budget,
+            hosts=work.hosts,
+            tier=work.machines.tier,
+        )
 
     def _room(self) -> Floats:
         """Return what is left on each node (B×R), attached volumes included."""

@@ -146,6 +146,7 @@ class _Reader:
             domains = DomainMap(nodes, self.scene.columns)
             group.universe = domains.of_nodes(there, term.key) | domains.of_columns(rule, term.key)
             counted = nodes.row(there)
+            group.counted = there
         values, codes = nodes.label(term.key)
         for row, count in self._bound(meant, term):
             domain = values[codes[row]]

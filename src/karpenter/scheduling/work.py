@@ -20,8 +20,8 @@ from karpenter.scheduling.machines import Machines
 from karpenter.scheduling.reporter import Reporter, StopCheck
 from karpenter.scheduling.rules import NodeRule
 
-_MOST_SINGLES: Final = 1000
-"""Copies of one solve that are placed one by one; each takes about a millisecond."""
+_MOST_RETURNS: Final = 3
+"""How often pods that had to leave a place again may look for another."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,6 @@ class Work:
     grower: Grower
     machines: Machines
     reporter: Reporter | None
-    singles: int = _MOST_SINGLES
     tiers: dict[tuple[NodeRule, bytes, int], int | None] = field(default_factory=dict)
     """Answers of `_tier`, as long as limits leave the same."""
     tiers_as_of: int = -1
@@ -54,6 +53,7 @@ class Work:
         """Place what can be placed; return False when stopped before the end."""
         scale = self._scale()
         order = self._order(scale)
+        returns = 0
         while True:
             if stop():
                 return False
@@ -65,11 +65,13 @@ class Work:
             self._take_back(promised)
             self._evict()
             for wait in order:
-                if wait.left and not stop():
+                if wait.left and not stop() and not self._founds_too_early(wait):
                     self._place_singly(wait, scale)
-            self._evict()
+            left_again = self._evict()
             self.machines.resize(self.bins)
-            if not [wait for wait in order if wait.left and self._relax(wait)]:
+            returns += left_again
+            relaxed = [wait for wait in order if wait.left and self._relax(wait)]
+            if not relaxed and not (left_again and returns <= _MOST_RETURNS):
                 return True
 
     # --- nodes --------------------------------------------------------------------------------------------------------
@@ -176,8 +178,7 @@ class Work:
         if not self.domains.of(wait) and not self.hosts.of(wait.item(0)):
             return
         full: set[Domains] = set()
-        while wait.left and self.singles:
-            self.singles -= 1
+        while wait.left:
             founding = self.hosts.founds(wait.item(0))
             items = self._hand_out(wait, wait.left if founding else 1, without=full)
             if not items:
@@ -193,8 +194,23 @@ class Work:
                 full.add(first.domains)
             self._take_back([first])
 
-    def _evict(self) -> None:
-        """Take pods out of domains where a rule that they state does not hold, because others found no place."""
+    def _founds_too_early(self, wait: Wait) -> bool:
+        """Return whether copies would decide the host of their like while some of these may still be found one.
+
+        Those have preferences left to give up: once they are somewhere, that is where all others have to go.
+        """
+        if not self.hosts.founds(wait):
+            return False
+        can_move = (other for other in self.waits if other.left and other is not wait and not other.is_relaxed)
+        return any(self.hosts.is_company(other, wait) for other in can_move)
+
+    def _evict(self) -> bool:
+        """Take pods out of places where a rule that they state does not hold in the end; return whether there were any.
+
+        Others found no place, or are where nobody expected them: in a domain that was none before, on another host.
+        """
+        self.domains.discover(self.bins.column, self.bins.places, self.bins.opened())
+        left = self._evict_lonely()
         settled: set[tuple[int, str]] = set()
         moved = True
         while moved:
@@ -203,8 +219,22 @@ class Work:
                 for domain in sorted(group.owned):
                     if (at, domain) not in settled and group.excess(domain):
                         moved = self._evict_from(group, domain) or moved
+                        left = left or moved
                         if group.excess(domain):
                             settled.add((at, domain))
+        return left
+
+    def _evict_lonely(self) -> bool:
+        """Take pods off hosts where they are without the company that they want and that is elsewhere."""
+        moved = False
+        for at, group in enumerate(self.hosts.groups):
+            for row in group.lonely():
+                for share in list(self.bins.shares[row]):
+                    tie = next((tie for tie in self.hosts.of(share.item) if tie.group == at), None)
+                    if tie is not None and tie.owner and (tie.meant or not group.count_on(row)):
+                        self._take_out(row, share, share.count)
+                        moved = True
+        return moved
 
     def _evict_from(self, group: DomainGroup, domain: str) -> bool:
         """Take out the pods placed last that state the rule there, until it holds; return whether there were any."""

@@ -87,7 +87,7 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
         ],
         "placements": {"shop/web-0": "toy-1"},
         "unschedulable": [],
-        "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": None, "final": None},
+        "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": 0.05, "final": None},
         "policy": {
             "nodeFee": 0.01,
             "preferences": "Respect",
@@ -98,6 +98,13 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
         "warnings": [],
         "complete": True,
     }
+
+
+def test_no_more_new_nodes_are_planned_than_asked_for(desk: Desk) -> None:
+    answer = desk.answer(POOL, a_deployment(replicas=40), flags=("--max-nodes", "1", "--optimize", "0"), status=3)
+    (refused, *_) = answer["unschedulable"]
+    assert len(answer["newNodes"]) == 1
+    assert refused["reasons"][0]["code"] == "MaxNodesReached"
 
 
 def test_yaml_says_the_same_as_json(desk: Desk) -> None:
@@ -117,7 +124,7 @@ def test_pods_go_to_a_node_with_room_before_a_new_one_is_launched(desk: Desk) ->
     }
     answer = desk.answer(POOL, a_node("n1", **labels), a_deployment(replicas=4))
     assert (answer["newNodes"], set(answer["placements"].values())) == ([], {"n1"})
-    assert answer["pricePerHour"] == {"existing": 0.05, "new": 0.0, "lowerBound": None, "final": None}
+    assert answer["pricePerHour"] == {"existing": 0.05, "new": 0.0, "lowerBound": 0.0, "final": None}
 
 
 def test_a_pod_that_no_pool_takes_ends_with_3_and_says_why_pool_by_pool(desk: Desk) -> None:

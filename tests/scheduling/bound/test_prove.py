@@ -144,3 +144,27 @@ def test_the_checker_finds_a_proof_that_does_not_hold(change: str) -> None:
     check(problem, bound)
     with pytest.raises(AssertionError):
         check(problem, worse)
+
+
+def test_shapes_that_become_equal_when_zones_are_folded_are_kept_apart_in_the_program() -> None:
+    """Each goes to one zone for large machines, and to one of two other places for small ones."""
+    offers = len(OFFERS)
+    place = np.repeat([0, 1, 2, 3], offers)
+    admits = np.stack([(place == 0) | (place == 2), (place == 1) | (place == 3)], axis=1)
+    problem = a_problem(
+        [(1000, 1000), (1000, 1000)], [5, 7], room=np.tile(OFFERS, (4, 1)), price=np.tile(PRICES, 4), admits=admits
+    )
+    bound = bound_of(problem)
+    check(problem, bound)
+    assert bound.price <= pack(problem).cost + 1e-9
+
+
+@pytest.mark.parametrize("shapes", [150, 800])
+def test_many_different_shapes_have_a_proven_bound_within_an_eighth(shapes: int) -> None:
+    """Similar ones share a row of the program; what each is worth follows from what machines are made of."""
+    sizes = np.arange(1, shapes + 1)
+    requests = np.column_stack((100 + sizes * 7919 % 3000, 200 + sizes * 104729 % 9000))
+    problem = a_problem([tuple(row) for row in requests.tolist()], [1 + at % 4 for at in range(shapes)])
+    bound = bound_of(problem)
+    check(problem, bound)
+    assert bound.price <= pack(problem).cost <= bound.price * 1.125

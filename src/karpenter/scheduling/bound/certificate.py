@@ -34,6 +34,13 @@ class Multipliers:
     cuts: tuple[tuple[Cut, float], ...]
     """For each unit of a rounded row."""
 
+    def cost(self, demand: Demand) -> Floats:
+        """Return what one copy of each shape takes, at these prices (S)."""
+        total = demand.requests @ np.array(self.resources) + demand.groups @ np.array(self.groups)
+        for cut, each in self.cuts:
+            total = total + each * cut.of(demand.requests)
+        return np.asarray(total)
+
     def scaled(self, factor: float) -> Multipliers:
         """Return all of them times a factor."""
         return Multipliers(
@@ -96,11 +103,9 @@ class Places:
         """Return what the copies on one machine of each kind can be worth at most (n), by these multipliers."""
         resources, per_group = np.array(multipliers.resources), np.array(multipliers.groups)
         total = self.room @ resources + float(demand.caps @ per_group)
-        beyond = worth - demand.requests @ resources - demand.groups @ per_group
         for cut, each in multipliers.cuts:
             total = total + each * cut.of(self.room)
-            beyond = beyond - each * cut.of(demand.requests)
-        return np.asarray(total + self.most @ np.maximum(beyond, 0.0))
+        return np.asarray(total + self.most @ np.maximum(worth - multipliers.cost(demand), 0.0))
 
 
 def places_of(room: Floats, admits: Bools, demand: Demand) -> Places:

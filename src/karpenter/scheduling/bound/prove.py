@@ -9,10 +9,10 @@ import numpy as np
 
 from karpenter.scheduling.bound.certificate import Bound, Certificate, Multipliers, Places, least, places_of
 from karpenter.scheduling.bound.relaxation import Duals, Relaxation
-from karpenter.scheduling.bound.simplify import Simple, simplified
+from karpenter.scheduling.bound.simplify import MOST_SHAPES, Simple, coarse, demand_of, simplified
 from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.packing.fold import fold
-from karpenter.scheduling.packing.problem import Problem
+from karpenter.scheduling.packing.problem import Problem, may_bind
 from karpenter.scheduling.packing.thin import promising, undominated
 from karpenter.scheduling.packing.worth import worth_of
 
@@ -43,7 +43,7 @@ def bound_of(problem: Problem, *, room: Floats | None = None, admits: Bools | No
     held = np.count_nonzero(offers.most, axis=0)
     if np.any((held == 0) & (demand.count > 0)):
         raise ValueError("there are copies that no offer can hold")
-    duals, values, chosen = _duals(simple, offers, turns=turns)
+    duals, values, chosen = _alone(simple, offers) or _duals(simple, offers, turns=turns)
     cost = problem.price + problem.charge @ duals.scarcity
     factor = (1 - _SAFE) / max(1.0, float((values / cost).max(initial=0.0)))
     worth = duals.worth * factor
@@ -64,6 +64,21 @@ def bound_of(problem: Problem, *, room: Floats | None = None, admits: Bools | No
     return Bound(max(price * (1 - _SAFE), 0.0), certificate)
 
 
+def _alone(simple: Simple, offers: Places) -> tuple[Duals, Floats, Ints] | None:
+    """Return the duals of a single shape whose limits cannot bind: they need no program. None for other problems.
+
+    A copy is worth its share of the cheapest machine, and every machine holds what it holds.
+    """
+    demand, price = simple.demand, simple.problem.price
+    if len(demand.count) != 1 or may_bind(simple.problem):
+        return None
+    most = offers.most[:, 0]
+    worth = (price[most > 0] / most[most > 0]).min(keepdims=True, initial=np.inf)
+    nothing = Multipliers((0.0,) * demand.requests.shape[1], (0.0,) * len(demand.caps), ())
+    duals = Duals(worth, np.zeros(len(demand.budget)), (nothing,), float(worth[0] * demand.count[0]))
+    return duals, most * worth[0], np.zeros(len(price), dtype=np.int64)
+
+
 def _duals(simple: Simple, offers: Places, *, turns: int) -> tuple[Duals, Floats, Ints]:
     """Return duals, what the copies on one machine of each offer can be worth by them (J), and the proof's multipliers.
 
@@ -71,7 +86,22 @@ def _duals(simple: Simple, offers: Places, *, turns: int) -> tuple[Duals, Floats
     could hold more than they cost.
     """
     folded = fold(simple.problem)
-    problem, demand = folded.problem, simplified(folded.problem).demand
+    problem = folded.problem
+    if len(problem.count) <= MOST_SHAPES:
+        duals = _program(problem, turns=turns)
+        folded_worth = duals.worth
+    else:
+        duals = _program(coarse(problem), turns=turns)
+        folded_worth = _true_worth(problem, duals)
+    worth = np.zeros(len(simple.demand.count))
+    for own in folded.shapes:
+        worth[own[own >= 0]] = folded_worth[own >= 0]
+    return replace(duals, worth=worth), *least([offers.worth(each, worth, simple.demand) for each in duals.multipliers])
+
+
+def _program(problem: Problem, *, turns: int) -> Duals:
+    """Return the duals of a problem's program."""
+    demand = demand_of(problem)
     every = undominated(problem)
     places = places_of(problem.room, problem.admits, demand)
     program = Relaxation(demand, places, problem.price, charge=problem.charge)
@@ -90,10 +120,17 @@ def _duals(simple: Simple, offers: Places, *, turns: int) -> tuple[Duals, Floats
         if not is_changed:
             break
         duals = program.solve()
-    worth = np.zeros(len(simple.demand.count))
-    for own in folded.shapes:
-        worth[own[own >= 0]] = duals.worth[own >= 0]
-    return replace(duals, worth=worth), *least([offers.worth(each, worth, simple.demand) for each in duals.multipliers])
+    return replace(duals, offers=tuple(program.offers))
+
+
+def _true_worth(problem: Problem, duals: Duals) -> Floats:
+    """Return what copies of each shape may be worth, by what machines are made of: no more than on any offer that
+    holds one (S)."""
+    demand = demand_of(problem)
+    held = places_of(problem.room, problem.admits, demand).most[list(duals.offers)] > 0
+    costs = np.stack([each.cost(demand) for each in duals.multipliers])
+    least_cost = np.where(held, costs, np.inf).min(axis=0)
+    return np.where(np.isfinite(least_cost), least_cost, 0.0)
 
 
 def _none(duals: Duals) -> Multipliers:

@@ -16,6 +16,8 @@ from karpenter.scheduling.packing.linear import Quiet
 
 _CUTS_A_TURN: Final = 2
 """Rounded rows that join for one offer at once."""
+_FEW_COPIES, _FEW_SHAPES = 12, 24
+"""Rows for what there is less of than a machine holds are made at once while there are few."""
 _TINY: Final = 1e-7
 _OVER: Final = 1.001
 """More copies of a shape than a machine holds, by this factor, make a row of their own."""
@@ -29,6 +31,8 @@ class Duals:
     scarcity: Floats
     multipliers: tuple[Multipliers, ...]
     objective: float
+    offers: tuple[int, ...] = ()
+    """The offers that the multipliers are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,19 @@ class Relaxation:
         used = [resource for resource in np.flatnonzero(requests.any(axis=0)).tolist() if rooms[resource] > 0]
         rows = [_Row(member, resource, requests[:, resource] / rooms[resource], rooms[resource]) for resource in used]
         caps = enumerate(self._demand.caps.tolist())
-        return rows + [_Row(member, width + group, self._demand.groups[:, group] / cap, cap) for group, cap in caps]
+        rows += [_Row(member, width + group, self._demand.groups[:, group] / cap, cap) for group, cap in caps]
+        return rows + (self._scarce(member) if len(requests) <= _FEW_SHAPES else [])
+
+    def _scarce(self, member: int) -> list[_Row]:
+        """Return rows for shapes of which there are fewer than one machine would hold."""
+        most, room = self._places.most[self.offers[member]], self._places.room[self.offers[member]]
+        few = np.flatnonzero((most > 0) & (self._demand.count <= _FEW_COPIES))
+        share = (self._demand.requests[few] / np.maximum(room, 1.0)).max(axis=1)
+        return [self._single(member, shape) for shape in few[share * most[few] * _OVER < 1].tolist()]
+
+    def _single(self, member: int, shape: int) -> _Row:
+        most = self._places.most[self.offers[member]]
+        return _Row(member, None, (np.arange(len(most)) == shape) / most[shape], float(most[shape]))
 
     def _add(self, rows: Sequence[_Row]) -> None:
         """Add rows: no more copies on an offer than its machines have room for."""
@@ -173,7 +189,4 @@ class Relaxation:
         for cut in violated(room, self._demand.requests, copies, most=_CUTS_A_TURN):
             amount = float(cut.of(room[None])[0])
             rows.append(_Row(member, cut, cut.of(self._demand.requests) / amount, amount))
-        for shape in np.flatnonzero(copies > most * _OVER).tolist():
-            single = (np.arange(len(copies)) == shape) / most[shape]
-            rows.append(_Row(member, None, single, float(most[shape])))
-        return rows
+        return rows + [self._single(member, shape) for shape in np.flatnonzero(copies > most * _OVER).tolist()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from karpenter.scheduling.packing.dice import Dice
@@ -17,6 +18,10 @@ from karpenter.scheduling.packing.worth import worth_of
 
 _FIRST_ROUNDS: Final = 5
 """Rounds of better patterns in a first answer."""
+_EASY: Final = 150
+"""Shapes up to which a round costs what it should; with more it costs as the square, so there are fewer rounds."""
+_TOO_HARD: Final = 0.04
+"""Problems so much harder are packed by the first guess of what shapes are worth, without a mixture."""
 _SEEDS: Final = 300
 _SHARE_UNFOLDED: Final = 6
 """One in so many rounds is left for the problem as it is, the others for the folded one."""
@@ -29,19 +34,21 @@ def pack(problem: Problem, *, rounds: int = 0) -> Packing:
 
     `rounds` is effort beyond the first answer: equal rounds, equal packings.
     """
-    folded = fold(problem)
-    offers = undominated(folded.problem)
-    if not len(offers) or not problem.count.any():
+    if not len(problem.price) or not problem.count.any():
         return Packing((), problem.count.copy(), 0.0)
     if states_of(problem) <= MOST_STATES and not may_bind(problem):
-        every = folded.offers[:, offers].ravel()
-        return best_packing(problem, every[every >= 0])
+        return best_packing(problem, undominated(problem))
+    folded = fold(problem)
+    offers = undominated(folded.problem)
     guess = worth_of(folded.problem, offers)
     few = promising(folded.problem, offers, guess)
     dice = Dice()
     mixture = Mixture(folded.problem, guess.shapes, offers=few, every=offers, dice=dice)
-    mixture.begin(_SEEDS)
-    mixture.improve(_FIRST_ROUNDS + rounds)
+    ease = min(1.0, (_EASY / len(folded.problem.count)) ** 2)
+    rounds = math.ceil(rounds * ease)
+    if ease >= _TOO_HARD:
+        mixture.begin(_SEEDS)
+        mixture.improve(_FIRST_ROUNDS + rounds)
     whole = mixture.unfolded(folded, problem)
     whole.improve(rounds // _SHARE_UNFOLDED)
     first = rounded(whole)

@@ -48,7 +48,9 @@ def placed(mixture: Mixture, ledger: Ledger, *, short_list: Ints | None = None) 
     another does when its offers fall behind.
     """
     # Duals of one optimum often price a shape at nothing, because its resource comes with another; the guess knows.
-    worth = (1 - _GUESSED) * np.maximum(mixture.worth, 0.0) + _GUESSED * mixture.guess
+    worth = mixture.guess
+    if len(mixture.offer):
+        worth = (1 - _GUESSED) * np.maximum(mixture.worth, 0.0) + _GUESSED * mixture.guess
     offers, reference = (mixture.offers, np.inf) if short_list is None else (short_list, 0.0)
     good = _GOOD_ENOUGH
     ends: list[Packing] = []

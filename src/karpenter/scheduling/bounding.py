@@ -1,0 +1,122 @@
+"""The lower bound of a whole solve: what the new machines cost at least in every plan that places the same pods.
+
+It is taken where the solve began: on the nodes with the room that they had then, under the limits as they were, with
+domains not yet dealt, so it holds for plans that fill nodes or deal zones in another way. Weights of pools, preferences
+that were kept, and rails hold for it as for the plan.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from karpenter.scheduling.bins import Bins
+from karpenter.scheduling.bound.certificate import Bound, Certificate
+from karpenter.scheduling.bound.prove import bound_of
+from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.hosts import HostRules
+from karpenter.scheduling.items import Item, Wait
+from karpenter.scheduling.limits import Budget
+from karpenter.scheduling.offers import offers_of
+from karpenter.scheduling.packing.problem import Problem
+from karpenter.scheduling.shapes import shapes_of
+
+_TURNS_A_ROUND: Final = 0.4
+_MOST_TURNS: Final = 16
+_FEW_SHAPES: Final = 64
+_CHEAP_TURNS: Final = 8
+"""Programs of so few shapes are solved in no time, and whole copies matter most where there are few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a bound is about: the problem, and the machines that are there already."""
+
+    problem: Problem
+    room: Floats
+    """B×R."""
+    admits: Bools
+    """B×S."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A bound and what it is about, for whoever wants to check it."""
+
+    statement: Statement | None
+    """None when no machine is launched: nothing costs nothing."""
+    bound: Bound
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How things stood before anything was placed."""
+
+    room: Floats
+    """What was left on each node (B×R)."""
+    limits: Floats
+    """What was left of each limited amount (Q)."""
+
+    @classmethod
+    def of(cls, room: Floats, budget: Budget) -> Start:
+        """Return a copy of how things stand."""
+        return cls(np.maximum(room, 0.0), budget.left.copy())
+
+
+def prove(statement: Statement | None, *, rounds: int) -> Proof:
+    """Return the proven bound; more rounds look for a tighter one. Without machines to launch it is 0."""
+    if statement is None:
+        return Proof(None, Bound(0.0, Certificate((), (), (), (), ())))
+    turns = min(int(rounds * _TURNS_A_ROUND), _MOST_TURNS)
+    if len(statement.problem.count) <= _FEW_SHAPES:
+        turns = max(turns, _CHEAP_TURNS)
+    bound = bound_of(statement.problem, room=statement.room, admits=statement.admits, turns=turns)
+    return Proof(statement, bound)
+
+
+def statement_of(
+    bins: Bins, waits: Sequence[Wait], *, start: Start, budget: Budget, hosts: HostRules, tier: Ints
+) -> Statement | None:
+    """Return what the bound of the placed pods is about; None when no machine is to be launched.
+
+    `tier` is the position of each column's pool weight (N): pools that are lighter than any that was needed stay out.
+    """
+    opened = bins.opened()
+    if not opened:
+        return None
+    copies: Counter[tuple[int, int]] = Counter()
+    for shares in bins.shares:
+        for share in shares:
+            copies[share.item.index, share.item.at] += share.count
+    items = [_undealt(waits[index], at, count) for (index, at), count in sorted(copies.items())]
+    columns = np.flatnonzero(tier <= tier[bins.column[opened]].max())
+    known = bins.columns
+    # What only nodes can hold costs nothing in any plan; without it the nodes merely have more room.
+    fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[columns].any()]
+    shapes = shapes_of(((item, id(known.row(item.rule))) for item in fit), hosts)
+    leaders = [shape[0] for shape in shapes.members]
+    offers, prices, admits = offers_of(known, np.stack([known.row(item.rule)[columns] for item in leaders]), columns)
+    problem = Problem(
+        request=np.stack([item.request for item in leaders]),
+        count=np.array([sum(item.left for item in shape) for shape in shapes.members]),
+        clique=shapes.clique,
+        most=shapes.most,
+        room=known.room[offers.column],
+        price=prices,
+        admits=admits,
+        charge=budget.size[offers.column],
+        budget=start.limits,
+        groups=shapes.groups if shapes.is_exact else (),
+    )
+    nodes = np.stack([bins.nodes.row(item.rule) for item in leaders], axis=1)
+    used = np.flatnonzero(nodes.any(axis=1) & (start.room > 0).any(axis=1))
+    return Statement(problem, start.room[used], nodes[used])
+
+
+def _undealt(wait: Wait, at: int, count: int) -> Item:
+    """Return copies of a class at one level, in no domain yet."""
+    return replace(wait.item(count), at=at, rule=wait.levels[at].rule)
