@@ -79,12 +79,12 @@ def test_a_wrong_variable_is_named() -> None:
 
 
 def test_a_part_is_shown_by_the_names_of_the_table() -> None:
-    assert shown(read_settings(["policy.rails=off"], {}), "policy") == {
-        "nodeFee": 0.01,
-        "preferences": "Respect",
-        "maxPodsPerNode": 110,
-        "rails": False,
-        "expendablePriority": None,
+    policy = shown(read_settings(["policy.rails=off"], {}), "policy")
+    assert policy["nodeFee"] == 0.01
+    assert policy["rails"] is False
+    assert policy["largestNode"] == 64
+    assert {setting.key for setting in SETTINGS if setting.key.startswith("policy.")} == {
+        f"policy.{key}" for key in policy
     }
 
 

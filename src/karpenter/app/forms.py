@@ -21,6 +21,20 @@ class Form:
     show: Callable[[Any], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table."""
+
+    key: str
+    """As `--set` takes it; what is before the dot groups the table."""
+    field: str
+    """Where the part holds the value: an attribute, or a dotted path of them."""
+    form: Form
+    meaning: str
+    variable: str = ""
+    """The environment variable, Karpenter's own name where it has one; empty when there is none."""
+
+
 def _duration(text: str) -> float:
     seconds = parse_go_duration(text)
     if seconds <= 0:
@@ -82,6 +96,39 @@ def _switch(text: str) -> bool:
     return text in {"on", "true"}
 
 
+def _share(text: str) -> float:
+    share = _amount(text)
+    if share > 1:
+        raise ValueError(f"{text!r} is not a share between 0 and 1")
+    return share
+
+
+def _ratio(text: str) -> float:
+    ratio = _amount(text)
+    if ratio < 1:
+        raise ValueError(f"{text!r} is not a multiple of 1 or more")
+    return ratio
+
+
+def _fill(text: str) -> float | None:
+    if text == "auto":
+        return None
+    share = _share(text)
+    if share < 0.5:
+        raise ValueError(f"{text!r} would leave more than half of every node empty; write 0.5 … 1, or auto")
+    return share
+
+
+def _performance(text: str) -> tuple[tuple[str, float], ...]:
+    found: dict[str, float] = {}
+    for entry in () if text == "none" else filter(None, (each.strip() for each in text.split(","))):
+        family, equals, speed = entry.partition("=")
+        if not (family and equals) or _amount(speed) == 0:
+            raise ValueError(f"{entry!r} is not FAMILY=SPEED, such as c7g=1.3")
+        found[family] = _amount(speed)
+    return tuple(sorted(found.items()))
+
+
 def choice(*words: str) -> Form:
     """Return the form of a value that is one of these words."""
 
@@ -104,3 +151,16 @@ PRIORITY: Final = Form("whole number or `none`", _priority, lambda value: "none"
 NAME: Final = Form("name", _name, str)
 PORT: Final = Form("port", _port, str)
 SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else "off")
+SHARE: Final = Form("share from 0 to 1", _share, lambda value: f"{value:g}")
+SHARE_OR_OFF: Final = Form(
+    "share from 0 to 1, or `off`",
+    lambda text: None if text == "off" else _share(text),
+    lambda value: "off" if value is None else f"{value:g}",
+)
+RATIO: Final = Form("number from 1", _ratio, lambda value: f"{value:g}")
+FILL: Final = Form("`auto`, or share from 0.5 to 1", _fill, lambda value: "auto" if value is None else f"{value:g}")
+PERFORMANCE: Final = Form(
+    "FAMILY=SPEED,… or `none`",
+    _performance,
+    lambda value: ",".join(f"{family}={speed:g}" for family, speed in value) or "none",
+)

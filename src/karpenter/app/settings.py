@@ -10,7 +10,11 @@ import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, get_args
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 from karpenter.app.errors import SettingsError
 from karpenter.app.forms import (
@@ -21,11 +25,11 @@ from karpenter.app.forms import (
     NAME,
     PORT,
     POSITIVE,
-    PRIORITY,
     SWITCH,
-    Form,
+    Setting,
     choice,
 )
+from karpenter.app.policysettings import POLICY_SETTINGS
 from karpenter.disruption.interruption import InterruptionSettings, Mode, Rebalance
 from karpenter.disruption.options import Expiration, ExpirationMode
 from karpenter.disruption.repair import RepairSettings
@@ -33,7 +37,7 @@ from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.provisioning.batcher import BatchWindow
 from karpenter.provisioning.governor import LaunchLimits
 from karpenter.runtime.logs import Level
-from karpenter.scheduling.policy import Policy, PreferencePolicy
+from karpenter.scheduling.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +69,6 @@ class Settings:
     process: ProcessSettings = dataclasses.field(default_factory=ProcessSettings)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One row of the table."""
-
-    key: str
-    """As `--set` takes it; what is before the dot groups the table."""
-    field: str
-    """The attribute that holds the value, in the part."""
-    form: Form
-    meaning: str
-    variable: str = ""
-    """The environment variable, Karpenter's own name where it has one; empty when there is none."""
-
-    @property
-    def part(self) -> str:
-        """The attribute of `Settings` it belongs to."""
-        group = self.key.partition(".")[0]
-        return group if group in _PARTS else "process"
-
-
 _PARTS: Final = frozenset(each.name for each in dataclasses.fields(Settings))
 
 SETTINGS: Final[tuple[Setting, ...]] = (
@@ -102,37 +86,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "A batch is planned for at the latest this long after its first pod.",
         variable="BATCH_MAX_DURATION",
     ),
-    Setting(
-        "policy.nodeFee",
-        "node_fee",
-        AMOUNT,
-        "USD per hour that every node counts on top of its price, so that fewer nodes win among equal prices.",
-    ),
-    Setting(
-        "policy.preferences",
-        "preferences",
-        choice(*get_args(PreferencePolicy)),
-        "Whether preferred affinities and the like are heeded while that is possible, or not at all.",
-        variable="PREFERENCE_POLICY",
-    ),
-    Setting(
-        "policy.maxPodsPerNode",
-        "max_pods_per_node",
-        POSITIVE,
-        "Most pods planned for one node, beside what type and kubelet allow; without effect when the rails are off.",
-    ),
-    Setting(
-        "policy.rails",
-        "rails",
-        SWITCH,
-        "Off plans for price alone: nothing but the pods' and the pools' own rules limits a node.",
-    ),
-    Setting(
-        "policy.expendablePriority",
-        "expendable_priority",
-        PRIORITY,
-        "Pods of lower priority use room that there is, but no machine is launched for them.",
-    ),
+    *POLICY_SETTINGS,
     Setting(
         "launch.perMinute",
         "per_minute",
@@ -306,19 +260,35 @@ def _with(settings: Settings, setting: Setting, *, origin: str, text: str) -> Se
         value = setting.form.read(text)
     except ValueError as error:
         raise SettingsError(f"{origin}: {error}") from error
-    part = dataclasses.replace(getattr(settings, setting.part), **{setting.field: value})
-    return dataclasses.replace(settings, **{setting.part: part})
+    return _replaced(settings, [part_of(setting), *setting.field.split(".")], value)
+
+
+_Whole = TypeVar("_Whole", bound="DataclassInstance")
+
+
+def _replaced(whole: _Whole, path: Sequence[str], value: object) -> _Whole:
+    """Return a frozen dataclass with one value deep inside it exchanged."""
+    inner = _replaced(getattr(whole, path[0]), path[1:], value) if path[1:] else value
+    return dataclasses.replace(whole, **{path[0]: inner})
+
+
+def part_of(setting: Setting) -> str:
+    """Return the attribute of `Settings` that a setting belongs to."""
+    group = setting.key.partition(".")[0]
+    return group if group in _PARTS else "process"
 
 
 def value_of(settings: Settings, setting: Setting) -> object:
     """Return what a setting is set to."""
-    value: object = getattr(getattr(settings, setting.part), setting.field)
+    value: object = attrgetter(f"{part_of(setting)}.{setting.field}")(settings)
     return value
 
 
 def shown(settings: Settings, part: str) -> dict[str, object]:
     """Return one part's values by their name in the table, durations in seconds: what `simulate` prints as `policy`."""
-    return {setting.key.partition(".")[2]: value_of(settings, setting) for setting in SETTINGS if setting.part == part}
+    return {
+        setting.key.partition(".")[2]: value_of(settings, setting) for setting in SETTINGS if part_of(setting) == part
+    }
 
 
 def table(settings: Iterable[Setting] = SETTINGS) -> str:

@@ -57,6 +57,7 @@ def claim_plans(
                 capacity_type=capacity_type,
                 price=choice.price,
                 requests=_requests(bins, classes, row, column=choice.column),
+                expected_price=choice.price,
                 worst_price=choice.worst_price,
                 min_values_relaxed=not choice.is_flexible,
             )

@@ -35,6 +35,8 @@ class ClaimPlan:
     """USD per hour of the planned offering."""
     requests: Resources
     """Pods and daemons together."""
+    expected_price: float = 0.0
+    """USD per hour to be expected: over the offerings the cloud may choose among."""
     worst_price: float = 0.0
     """USD per hour of the dearest admissible offering."""
     min_values_relaxed: bool = False
@@ -70,6 +72,10 @@ class Solution:
     unschedulable: tuple[Unschedulable, ...] = ()
     lower_bound: float | None = None
     """USD per hour of new machines that no plan for the placed pods can undercut; None when the solve was stopped."""
+    rails_cost: float | None = None
+    """USD per hour that the rails add at least: the bound under them, less the bound without; None when unknown."""
+    second_wave: float = 0.0
+    """USD per hour expected for further machines, because kube-scheduler binds otherwise than planned."""
     complete: bool = True
     """False when it was stopped: everything found so far, but perhaps not all."""
 
@@ -77,3 +83,13 @@ class Solution:
     def price(self) -> float:
         """USD per hour of the new machines at their planned offerings."""
         return sum(claim.price for claim in self.new_claims)
+
+    @property
+    def expected_price(self) -> float:
+        """USD per hour to be expected of the new machines, those of a second wave included."""
+        return sum(claim.expected_price for claim in self.new_claims) + self.second_wave
+
+    @property
+    def worst_price(self) -> float:
+        """USD per hour of the new machines if the cloud gives the dearest everywhere."""
+        return sum(claim.worst_price for claim in self.new_claims)

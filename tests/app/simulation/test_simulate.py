@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from karpenter.app.cli import main
+from karpenter.app.settings import Settings, shown
 from tests.app.toys import CATALOG
 from tests.builders import a_node_pool, a_node_template, a_provisioner
 
@@ -88,13 +89,7 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
         "placements": {"shop/web-0": "toy-1"},
         "unschedulable": [],
         "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": 0.05, "final": None},
-        "policy": {
-            "nodeFee": 0.01,
-            "preferences": "Respect",
-            "maxPodsPerNode": 110,
-            "rails": True,
-            "expendablePriority": None,
-        },
+        "policy": shown(Settings(), "policy"),
         "warnings": [],
         "complete": True,
     }
