@@ -83,9 +83,8 @@ def test_a_part_is_shown_by_the_names_of_the_table() -> None:
     assert policy["nodeFee"] == 0.01
     assert policy["rails"] is False
     assert policy["largestNode"] == 64
-    assert {setting.key for setting in SETTINGS if setting.key.startswith("policy.")} == {
-        f"policy.{key}" for key in policy
-    }
+    keys = {setting.key for setting in SETTINGS if setting.key.startswith("policy.")}
+    assert keys == {f"policy.{key}" for key in policy}
 
 
 def test_every_default_reads_back_as_itself() -> None:

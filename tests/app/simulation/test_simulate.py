@@ -89,7 +89,7 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
         "placements": {"shop/web-0": "toy-1"},
         "unschedulable": [],
         "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": 0.05, "final": None},
-        "policy": shown(Settings(), "policy"),
+        "policy": json.loads(json.dumps(shown(Settings(), "policy"))),
         "warnings": [],
         "complete": True,
     }
