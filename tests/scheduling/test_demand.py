@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from karpenter.model.core import Pod
-from karpenter.scheduling import Demand, Reason, Solution, Unschedulable, solve
+from karpenter.scheduling import Demand, Options, Reason, Solution, Unschedulable, solve
 from tests.builders import a_node_view, a_pod, a_snapshot
 from tests.scheduling.toys import on_demand, pods, toys
 from tests.scheduling.verifier import breaches
@@ -55,6 +55,7 @@ def test_a_solve_stopped_half_way_keeps_what_it_found() -> None:
 class Recorder:
     def __init__(self) -> None:
         self.events: list[tuple[str, int, str]] = []
+        self.steps: list[tuple[str, int, int]] = []
 
     def placed(self, pods: Sequence[Pod], place: str) -> None:
         self.events.append(("placed", len(pods), place))
@@ -64,6 +65,9 @@ class Recorder:
 
     def relaxed(self, pods: Sequence[Pod], preference: str) -> None:
         self.events.append(("relaxed", len(pods), preference))
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        self.steps.append((phase, done, total))
 
 
 def test_the_reporter_hears_what_was_placed_relaxed_and_rejected() -> None:
@@ -86,3 +90,13 @@ def test_the_reporter_hears_what_was_placed_relaxed_and_rejected() -> None:
         ("placed", 2, "default-1"),
         ("rejected", 1, "huge"),
     ]
+
+
+def test_the_reporter_hears_how_far_a_long_solve_has_come() -> None:
+    recorder = Recorder()
+    sizes = [(f"{100 * at}m", f"{128 * at}Mi") for at in range(1, 9)]
+    wanted = [a_pod(f"p{at}", cpu=cpu, memory=memory) for at in range(80) for cpu, memory in [sizes[at % 8]]]
+    solve(a_snapshot(types=toys(), pools=[on_demand()]), Demand.each(wanted), Options(rounds=20), reporter=recorder)
+    phases = list(dict.fromkeys(phase for phase, _, _ in recorder.steps))
+    assert phases == ["filling nodes", "choosing machines", "refining machines", "proving the bound"]
+    assert all(0 <= done < total for _, done, total in recorder.steps)

@@ -49,6 +49,9 @@ class Journal:
     def relaxed(self, pods, preference: str) -> None:
         self.entries.append((preference, len(pods)))
 
+    def progress(self, phase, done, total) -> None:
+        pass
+
 
 def given_up(wanted: list[Pod], **world: Any) -> list[tuple[str, int]]:
     """Return the preferences given up while solving, in order, each with the number of pods."""

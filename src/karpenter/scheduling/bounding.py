@@ -23,6 +23,7 @@ from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.offers import offers_of
 from karpenter.scheduling.packing.problem import Problem
+from karpenter.scheduling.reporter import Progress, unheard
 from karpenter.scheduling.shapes import shapes_of
 
 _TURNS_A_ROUND: Final = 0.4
@@ -67,14 +68,14 @@ class Start:
         return cls(np.maximum(room, 0.0), budget.left.copy())
 
 
-def prove(statement: Statement | None, *, rounds: int) -> Proof:
+def prove(statement: Statement | None, *, rounds: int, progress: Progress = unheard) -> Proof:
     """Return the proven bound; more rounds look for a tighter one. Without machines to launch it is 0."""
     if statement is None:
         return Proof(None, Bound(0.0, Certificate((), (), (), (), ())))
     turns = min(int(rounds * _TURNS_A_ROUND), _MOST_TURNS)
     if len(statement.problem.count) <= _FEW_SHAPES:
         turns = max(turns, _CHEAP_TURNS)
-    bound = bound_of(statement.problem, room=statement.room, admits=statement.admits, turns=turns)
+    bound = bound_of(statement.problem, room=statement.room, admits=statement.admits, turns=turns, progress=progress)
     return Proof(statement, bound)
 
 

@@ -16,6 +16,7 @@ from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.offers import Offers, offers_of
 from karpenter.scheduling.packing.pack import pack
 from karpenter.scheduling.packing.problem import Pattern, Problem
+from karpenter.scheduling.reporter import Progress, unheard
 from karpenter.scheduling.shapes import Shape, Shapes, shapes_of
 
 _MOST_TURNS: Final = 8
@@ -33,6 +34,7 @@ class Launcher:
     """USD per hour that a machine costs beside its price."""
     rounds: int
     """Effort beyond the first answer."""
+    progress: Progress = unheard
 
     def launch(self, items: Sequence[Item], columns: Ints, scale: Floats) -> None:
         """Open machines of these columns for as many copies of the items as can be; the others stay in `left`."""
@@ -66,7 +68,7 @@ class Launcher:
         if not shapes.members:
             return
         problem, offers = self._problem(shapes, columns)
-        packing = pack(problem, rounds=self.rounds)
+        packing = pack(problem, rounds=self.rounds, progress=self.progress)
         priorities = sorted({item.cls.priority for item in items}, reverse=True)
         if packing.unplaced and len(priorities) > 1:
             # Limits leave somebody pending: the important ones take what there is before the others are looked at.

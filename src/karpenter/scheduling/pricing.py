@@ -93,3 +93,6 @@ class _Relaxed:
 
     def relaxed(self, pods: Sequence[Pod], preference: str) -> None:
         self.counts[preference] += len(pods)
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        pass

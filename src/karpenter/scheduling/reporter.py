@@ -8,6 +8,8 @@ from typing import Protocol, TypeAlias
 from karpenter.model.core import Pod
 from karpenter.scheduling.solution import Unschedulable
 
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being done, and how many of how many steps of it are done."""
 StopCheck: TypeAlias = Callable[[], bool]
 """Asked between steps; true ends the solve with what was found so far."""
 
@@ -15,6 +17,10 @@ StopCheck: TypeAlias = Callable[[], bool]
 def never() -> bool:
     """Return False: the solve runs to its end."""
     return False
+
+
+def unheard(phase: str, done: int, total: int) -> None:
+    """Tell nobody."""
 
 
 class Reporter(Protocol):
@@ -30,4 +36,8 @@ class Reporter(Protocol):
 
     def relaxed(self, pods: Sequence[Pod], preference: str) -> None:
         """A preference of these pods was given up, because nothing could serve it."""
+        ...
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        """So many of `total` steps of a phase are done. Phases may come again, and may end before their total."""
         ...

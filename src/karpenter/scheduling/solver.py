@@ -38,7 +38,7 @@ from karpenter.scheduling.obstacles import Obstacles
 from karpenter.scheduling.policy import Options, Policy
 from karpenter.scheduling.preferences import policy_for
 from karpenter.scheduling.reasons import Judge
-from karpenter.scheduling.reporter import Reporter, StopCheck, never
+from karpenter.scheduling.reporter import Reporter, StopCheck, never, unheard
 from karpenter.scheduling.rules import NOMINATION, Level, NodeRule, levels_of, required_rule
 from karpenter.scheduling.sharing import SharedVolumes
 from karpenter.scheduling.snapshot import PoolView, Snapshot
@@ -89,7 +89,9 @@ def solve_with_proof(
     solution = answer.build(work.waits, demand, complete=complete)
     if not complete:
         return solution, None
-    proof = prove(setting.statement(work) if solution.new_claims else None, rounds=options.rounds)
+    proof = prove(
+        setting.statement(work) if solution.new_claims else None, rounds=options.rounds, progress=work.progress
+    )
     return replace(solution, lower_bound=proof.bound.price), proof
 
 
@@ -163,15 +165,17 @@ class _Setting:
         bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
         machines = Machines(columns, budget, most_types=self._options.max_instance_types)
         fee = self._options.policy.node_fee
+        progress = unheard if reporter is None else reporter.progress
         work = Work(
             bins=bins,
             waits=self._waits(columns.resources),
             domains=domains,
             hosts=hosts,
-            launcher=Launcher(bins, budget, hosts, fee, self._options.rounds),
+            launcher=Launcher(bins, budget, hosts, fee, self._options.rounds, progress),
             grower=Grower(bins, machines, budget, hosts, fee),
             machines=machines,
             reporter=reporter,
+            progress=progress,
         )
         nominated = [wait for wait in work.waits if self.grouping.profile(wait.cls).nominated]
         if nominated:

@@ -17,7 +17,7 @@ from karpenter.scheduling.hosts import HostRules
 from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.launch import Launcher
 from karpenter.scheduling.machines import Machines
-from karpenter.scheduling.reporter import Reporter, StopCheck
+from karpenter.scheduling.reporter import Progress, Reporter, StopCheck
 from karpenter.scheduling.rules import NodeRule
 
 _MOST_RETURNS: Final = 3
@@ -36,6 +36,7 @@ class Work:
     grower: Grower
     machines: Machines
     reporter: Reporter | None
+    progress: Progress
     tiers: dict[tuple[NodeRule, bytes, int], int | None] = field(default_factory=dict)
     """Answers of `_tier`, as long as limits leave the same."""
     tiers_as_of: int = -1
@@ -87,7 +88,8 @@ class Work:
         patient = True
         while waiting:
             before = sum(wait.left for wait in waiting)
-            for wait in waiting:
+            for done, wait in enumerate(waiting):
+                self.progress("filling nodes", done, len(waiting))
                 promised.extend(self._settle_one(wait, scale, patient=patient))
             waiting = [wait for wait in waiting if wait.left and self._needs_company(wait)]
             if patient and sum(wait.left for wait in waiting) == before:

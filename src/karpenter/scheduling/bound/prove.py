@@ -15,6 +15,7 @@ from karpenter.scheduling.packing.fold import fold
 from karpenter.scheduling.packing.problem import Problem, may_bind
 from karpenter.scheduling.packing.thin import promising, undominated
 from karpenter.scheduling.packing.worth import worth_of
+from karpenter.scheduling.reporter import Progress, unheard
 
 TURNS: Final = 12
 """Turns of rounded rows; most problems need fewer."""
@@ -28,7 +29,14 @@ _SAFE: Final = 1e-9
 """The share that is given up so that exact arithmetic finds no rounding to object to."""
 
 
-def bound_of(problem: Problem, *, room: Floats | None = None, admits: Bools | None = None, turns: int = TURNS) -> Bound:
+def bound_of(
+    problem: Problem,
+    *,
+    room: Floats | None = None,
+    admits: Bools | None = None,
+    turns: int = TURNS,
+    progress: Progress = unheard,
+) -> Bound:
     """Return what no plan that places all copies can undercut.
 
     `room` (B×R) and `admits` (B×S) describe machines that are there already and cost nothing. Rules about shapes
@@ -43,7 +51,7 @@ def bound_of(problem: Problem, *, room: Floats | None = None, admits: Bools | No
     held = np.count_nonzero(offers.most, axis=0)
     if np.any((held == 0) & (demand.count > 0)):
         raise ValueError("there are copies that no offer can hold")
-    duals, values, chosen = _alone(simple, offers) or _duals(simple, offers, turns=turns)
+    duals, values, chosen = _alone(simple, offers) or _duals(simple, offers, turns=turns, progress=progress)
     cost = problem.price + problem.charge @ duals.scarcity
     factor = (1 - _SAFE) / max(1.0, float((values / cost).max(initial=0.0)))
     worth = duals.worth * factor
@@ -79,7 +87,7 @@ def _alone(simple: Simple, offers: Places) -> tuple[Duals, Floats, Ints] | None:
     return duals, most * worth[0], np.zeros(len(price), dtype=np.int64)
 
 
-def _duals(simple: Simple, offers: Places, *, turns: int) -> tuple[Duals, Floats, Ints]:
+def _duals(simple: Simple, offers: Places, *, turns: int, progress: Progress) -> tuple[Duals, Floats, Ints]:
     """Return duals, what the copies on one machine of each offer can be worth by them (J), and the proof's multipliers.
 
     The program is that of the folded problem. It begins with promising offers; others join as long as their machines
@@ -88,10 +96,10 @@ def _duals(simple: Simple, offers: Places, *, turns: int) -> tuple[Duals, Floats
     folded = fold(simple.problem)
     problem = folded.problem
     if len(problem.count) <= MOST_SHAPES:
-        duals = _program(problem, turns=turns)
+        duals = _program(problem, turns=turns, progress=progress)
         folded_worth = duals.worth
     else:
-        duals = _program(coarse(problem), turns=turns)
+        duals = _program(coarse(problem), turns=turns, progress=progress)
         folded_worth = _true_worth(problem, duals)
     worth = np.zeros(len(simple.demand.count))
     for own in folded.shapes:
@@ -99,7 +107,7 @@ def _duals(simple: Simple, offers: Places, *, turns: int) -> tuple[Duals, Floats
     return replace(duals, worth=worth), *least([offers.worth(each, worth, simple.demand) for each in duals.multipliers])
 
 
-def _program(problem: Problem, *, turns: int) -> Duals:
+def _program(problem: Problem, *, turns: int, progress: Progress) -> Duals:
     """Return the duals of a problem's program."""
     demand = demand_of(problem)
     every = undominated(problem)
@@ -108,6 +116,7 @@ def _program(problem: Problem, *, turns: int) -> Duals:
     program.join(promising(problem, every, worth_of(problem, every)))
     duals = program.solve()
     for turn in range(turns + _LAST_TURNS):
+        progress("proving the bound", turn, turns + _LAST_TURNS)
         is_changed = turn < turns and program.cut()
         if turn % _LOOK_EVERY == 0 or turn >= turns or not is_changed:
             values, _ = least([places.worth(each, duals.worth, demand) for each in duals.multipliers])

@@ -17,6 +17,7 @@ from karpenter.scheduling.packing.linear import Optimum
 from karpenter.scheduling.packing.problem import Problem
 from karpenter.scheduling.packing.program import Program
 from karpenter.scheduling.packing.variants import Variants
+from karpenter.scheduling.reporter import Progress, unheard
 
 EDGE: Final = 1e-6
 """Patterns have to be worth this much more than they cost, as a share; fractions below count as nothing."""
@@ -120,13 +121,14 @@ class Mixture:
         whole.add(*fold.unfold(self.offer[kept], self.copies[kept]))
         return whole
 
-    def improve(self, rounds: int, *, enough: float = 0.0) -> None:
-        """Look for better patterns, for so many rounds, until the cost is `enough` or nothing better comes."""
+    def improve(self, rounds: int, *, progress: Progress = unheard) -> None:
+        """Look for better patterns, for so many rounds or until nothing better comes."""
         stale = 0
         for number in range(rounds):
             before = self.optimum.objective
-            if before <= enough or not len(self.offer):
+            if not len(self.offer):
                 return
+            progress("choosing machines", number, rounds)
             if number % _ANEW_EVERY == _ANEW_EVERY - 1:
                 rows, copies = self._filled_anew()
             else:

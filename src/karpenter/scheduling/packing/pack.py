@@ -15,6 +15,7 @@ from karpenter.scheduling.packing.refine import refined
 from karpenter.scheduling.packing.rounding import rounded
 from karpenter.scheduling.packing.thin import promising, undominated
 from karpenter.scheduling.packing.worth import worth_of
+from karpenter.scheduling.reporter import Progress, unheard
 
 _FIRST_ROUNDS: Final = 5
 """Rounds of better patterns in a first answer."""
@@ -29,7 +30,7 @@ _REFINED: Final = 200
 """Machines that are filled to refine a packing, for each round."""
 
 
-def pack(problem: Problem, *, rounds: int = 0) -> Packing:
+def pack(problem: Problem, *, rounds: int = 0, progress: Progress = unheard) -> Packing:
     """Return a packing of low cost that places all it can under the limits.
 
     `rounds` is effort beyond the first answer: equal rounds, equal packings.
@@ -48,10 +49,10 @@ def pack(problem: Problem, *, rounds: int = 0) -> Packing:
     rounds = math.ceil(rounds * ease)
     if ease >= _TOO_HARD:
         mixture.begin(_SEEDS)
-        mixture.improve(_FIRST_ROUNDS + rounds)
+        mixture.improve(_FIRST_ROUNDS + rounds, progress=progress)
     whole = mixture.unfolded(folded, problem)
     whole.improve(rounds // _SHARE_UNFOLDED)
     first = rounded(whole)
     if first.unplaced and problem.charge.any():
         first = inserted(problem, first, whole.every)
-    return refined(whole, first, fills=rounds * _REFINED, dice=dice)
+    return refined(whole, first, fills=rounds * _REFINED, dice=dice, progress=progress)

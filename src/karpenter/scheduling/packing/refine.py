@@ -13,6 +13,7 @@ from karpenter.scheduling.packing.ledger import Ledger, packing_of
 from karpenter.scheduling.packing.mixture import Mixture, pick
 from karpenter.scheduling.packing.problem import Packing, Pattern, Problem
 from karpenter.scheduling.packing.rounding import placed
+from karpenter.scheduling.reporter import Progress, unheard
 
 _MOST_TAKEN_APART: Final = 12
 _OTHERS: Final = 12
@@ -46,15 +47,16 @@ def _holds(problem: Problem, copies: Ints, offers: Ints) -> Bools:
     return holds & ~((copies > 0) @ ~problem.admits[offers].T)
 
 
-def refined(mixture: Mixture, packing: Packing, *, fills: int, dice: Dice) -> Packing:
+def refined(mixture: Mixture, packing: Packing, *, fills: int, dice: Dice, progress: Progress = unheard) -> Packing:
     """Return a packing that is no worse, found by filling about so many machines.
 
     Each turn takes a few machines apart, those more often that hold little for their price, and keeps the new ones if
     they cost less.
     """
-    problem, stop = mixture.problem, mixture.variants.filled + fills
+    problem, start = mixture.problem, mixture.variants.filled
     best = fitted(problem, packing, mixture.every)
-    while mixture.variants.filled < stop and best.patterns:
+    while (done := mixture.variants.filled - start) < fills and best.patterns:
+        progress("refining machines", done, fills)
         chosen = _taken_apart(mixture, best, dice=dice)
         pairs = list(zip(best.patterns, chosen.tolist(), strict=True))
         kept = [replace(pattern, times=pattern.times - gone) for pattern, gone in pairs if pattern.times > gone]
