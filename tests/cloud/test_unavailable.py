@@ -1,6 +1,8 @@
 """Offerings believed unavailable (spec v1alpha5 AWS-48, TV-95; spec v1 V62)."""
 
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
+from karpenter.model.instancetype import Offering
+from karpenter.model.units import UnixSeconds
 from karpenter.runtime.clock import LoopClock
 from karpenter.sim.loop import SIMULATION_START
 
@@ -47,3 +49,14 @@ async def test_the_version_changes_with_a_refusal_and_when_it_runs_out(clock: Lo
     assert unavailable.version == marked
     await clock.sleep(180)
     assert unavailable.version > marked
+
+
+async def test_refused_offerings_are_marked_with_the_end_of_the_belief(clock: LoopClock) -> None:
+    """Case WHY-PENDING (d)."""
+    unavailable = UnavailableOfferings(clock)
+    unavailable.mark([REFUSED])
+    refused, other = Offering("us-west-2a", "spot", 0.1), Offering("us-west-2b", "spot", 0.1)
+    assert unavailable.marked("m5.xlarge", (refused, other)) == (
+        Offering("us-west-2a", "spot", 0.1, available=False, retry_at=UnixSeconds(SIMULATION_START + 180)),
+        other,
+    )

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from karpenter.model import labels
-from karpenter.model.units import PoolKey
+from karpenter.model.units import PoolKey, UnixSeconds
 from karpenter.scheduling import PoolView, Reason
-from tests.builders import a_daemon, a_pod, a_pool_view
+from tests.builders import EPOCH, a_daemon, a_pod, a_pool_view
 from tests.scheduling.toys import on_demand, solved, toys, why
 
 KEY = PoolKey("Provisioner", "default")
@@ -167,4 +167,28 @@ def test_a_pool_of_fixed_size_opens_nothing_for_pods() -> None:
     static = replace(on_demand(), replicas=3)
     assert why(solved([a_pod()], pools=[a_pool_view(static)])) == [
         ("StaticPool", "the pool keeps a fixed number of nodes and opens none for pods")
+    ]
+
+
+def test_it_says_when_the_cloud_is_asked_again() -> None:
+    """Case WHY-PENDING (d)."""
+    (kind,) = toys("c.1", unavailable=[(zone, "on-demand") for zone in "abc"])
+    moments = {"a": 120.0, "b": 90.0, "c": 150.0}
+    offerings = tuple(
+        offering if offering.available else replace(offering, retry_at=UnixSeconds(EPOCH + moments[offering.zone]))
+        for offering in kind.offerings
+    )
+    ((code, message),) = why(solved([a_pod()], types=[replace(kind, offerings=offerings)]))
+    assert code == "OfferingUnavailable"
+    assert message.endswith("; retry in 90 s")
+
+
+def test_every_miss_names_what_it_is_about() -> None:
+    """Case WHY-PENDING (c): the machine-readable twin of the message."""
+    pool = on_demand(taints=["dedicated:NoSchedule"], requirements={labels.INSTANCE_TYPE: ["c.1"]})
+    (refused,) = solved([a_pod(cpu="3", node_selector={"team": "x"})], pools=[pool]).unschedulable
+    assert [(miss.code, miss.subject) for miss in refused.reasons[0].misses] == [
+        ("TaintNotTolerated", "dedicated:NoSchedule"),
+        ("LabelUndefined", "team"),
+        ("InsufficientResources", "cpu"),
     ]

@@ -7,8 +7,10 @@ v1 A-44.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final, NamedTuple
 
+from karpenter.model.instancetype import Offering
 from karpenter.model.units import UnixSeconds
 from karpenter.runtime.clock import Clock
 
@@ -57,6 +59,14 @@ class UnavailableOfferings:
         """Return all that are believed unavailable now."""
         self._forget()
         return frozenset(self._until)
+
+    def marked(self, instance_type: str, offerings: Iterable[Offering]) -> tuple[Offering, ...]:
+        """Return the offerings of a type, those believed unavailable marked as such, with the end of the belief."""
+        untils = ((each, self.until(OfferingKey(instance_type, each.zone, each.capacity_type))) for each in offerings)
+        return tuple(
+            offering if until is None else replace(offering, available=False, retry_at=until)
+            for offering, until in untils
+        )
 
     def __contains__(self, offering: OfferingKey) -> bool:
         return self.until(offering) is not None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from karpenter.model.requirements import Requirements
 from karpenter.model.resources import Resources, subtract
+from karpenter.model.units import UnixSeconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,8 @@ class Offering:
     """USD per hour."""
     available: bool = True
     """False while the cloud said that it has no capacity there."""
+    retry_at: UnixSeconds | None = None
+    """When a cloud that said so is asked again; None when nobody knows, or there is no need."""
     reservation_id: str | None = None
     reservation_capacity: int | None = None
     """Machines left in the reservation; None when the offering is not reserved."""

@@ -64,5 +64,5 @@ class Answer:
 
 def _with_the_group(pods: Sequence[Pod], refused: Sequence[Unschedulable]) -> tuple[Unschedulable, ...]:
     message = f"would find a place, but {len(refused)} of its group's {len(pods) + len(refused)} pods would not"
-    reason = Reason(None, "pod", "GroupIncomplete", message)
+    reason = Reason.alone("pod", "GroupIncomplete", message)
     return tuple(Unschedulable(pod, (reason,)) for pod in pods)

@@ -99,6 +99,16 @@ class TypeTable:
                 table[at, *self._place(offering)] = True
         return table
 
+    @cached_property
+    def retry_at(self) -> Floats:
+        """When an offering that cannot be had now is asked for again (T×Z×K); infinite where nobody knows."""
+        table = np.full(self._shape, np.inf)
+        for at, instance_type in enumerate(self.types):
+            for offering in instance_type.offerings:
+                if offering.retry_at is not None:
+                    table[at, *self._place(offering)] = offering.retry_at
+        return table
+
     @property
     def _shape(self) -> tuple[int, int, int]:
         return len(self.types), len(self.zones), len(self.capacity_types)

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from karpenter.model.core import Pod
+from karpenter.model.labels import HOSTNAME
 from karpenter.model.pods import host_ports
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.classes import Port, Profile, clash
@@ -30,6 +31,8 @@ class Obstacle:
 
     code: str
     message: str
+    subject: str
+    """The label key of the rule, or the port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,10 @@ class Obstacles:
                 words = f"{term} wants a domain without such pods: {shown}"
             case _:
                 held = _listed(sorted(name for name, count in group.owned.items() if count))
-                return Obstacle("KeptOffByPods", f"{term} of other pods keeps it out of {held}")
+                return Obstacle("KeptOffByPods", f"{term} of other pods keeps it out of {held}", term.key)
         if admitted and term.kind == "spread":
             words += f"; it allows {_listed(sorted(admitted))}, but nothing can take it there"
-        return Obstacle(_CODES[term.kind], words)
+        return Obstacle(_CODES[term.kind], words, term.key)
 
     # --- hosts --------------------------------------------------------------------------------------------------------
 
@@ -92,6 +95,7 @@ class Obstacles:
             yield Obstacle(
                 "PodAffinity",
                 words + (f"{places} have one, none of them has room" if places else "there is no such pod on any node"),
+                HOSTNAME,
             )
         yield from self._ports(wait)
 
@@ -100,7 +104,8 @@ class Obstacles:
         for port in self.profiles[wait.cls.profile].ports:
             holders = self._holders(wait, port)
             if holders:
-                yield Obstacle("HostPortTaken", f"host port {shown_port(port)} is taken by {_listed(holders)}")
+                words = f"host port {shown_port(port)} is taken by {_listed(holders)}"
+                yield Obstacle("HostPortTaken", words, shown_port(port))
 
     def _holders(self, wait: Wait, port: Port) -> list[str]:
         """Return who holds a port on the nodes that would hold a copy otherwise."""

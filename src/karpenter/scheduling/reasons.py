@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from karpenter.model import labels
 from karpenter.model.requirements import Conflict, Requirements
 from karpenter.model.resources import CPU, NODES
 from karpenter.scheduling.amounts import shown
-from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Bools, table_of
+from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Bools, TypeTable, table_of
 from karpenter.scheduling.classes import PodClass, Profile, clash
 from karpenter.scheduling.daemons import Daemon, load_of
 from karpenter.scheduling.flexibility import spectra_of, within
@@ -25,7 +26,7 @@ from karpenter.scheduling.obstacles import Obstacle, Obstacles, shown_port
 from karpenter.scheduling.policy import Policy
 from karpenter.scheduling.rules import NodeRule
 from karpenter.scheduling.snapshot import PoolView, Snapshot
-from karpenter.scheduling.solution import Layer, Reason
+from karpenter.scheduling.solution import Layer, Miss, Reason
 
 _ABSURD_MILLICORES = 1_000_000_000
 """A million cores: somebody wrote M for m (SCH-25, TV-85)."""
@@ -42,6 +43,12 @@ class _Miss:
     layer: Layer
     code: str
     message: str
+    subject: str = ""
+    """The label key, resource, taint or port it is about."""
+
+    def public(self) -> Miss:
+        """Return it as the answer tells it."""
+        return Miss(self.code, self.subject, self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +100,23 @@ class Judge:
         """Return why no node and no pool takes the copies that still wait, at the level they ended at."""
         cls, rule = wait.cls, wait.levels[wait.at].rule
         if cls.fault is not None:
-            return (Reason(None, "pod", cls.fault.code, cls.fault.message),)
+            return (Reason.alone("pod", cls.fault.code, cls.fault.message),)
         others = self.obstacles.of(wait)
         barred = self._barred(wait)
         if barred is not None:
-            return (barred, *(Reason(None, "pod", obstacle.code, obstacle.message) for obstacle in others))
+            found = (Reason.alone("pod", each.code, each.message, subject=each.subject) for each in others)
+            return (barred, *found)
         subject = _Subject(cls, self.profiles[cls.profile], rule, others)
         judged = [(view, self._misses(view, subject)) for view in self.snapshot.pools]
         judged.sort(key=lambda entry: (len(entry[1]), -entry[1][0].step))
         return tuple(
-            Reason(view.pool.key, misses[0].layer, misses[0].code, "; ".join(miss.message for miss in misses))
+            Reason(
+                view.pool.key,
+                misses[0].layer,
+                misses[0].code,
+                "; ".join(miss.message for miss in misses),
+                tuple(miss.public() for miss in misses),
+            )
             for view, misses in judged
         )
 
@@ -111,12 +125,12 @@ class Judge:
         priority, least = wait.cls.priority, self.policy.expendable_priority
         if self.policy.is_expendable(priority):
             message = f"no node has room for it, and its priority, {priority}, is below {least}: no node is launched"
-            return Reason(None, "pod", "PriorityTooLow", message)
+            return Reason.alone("pod", "PriorityTooLow", message)
         if not wait.may_launch:
-            return Reason(None, "pool", "NoRoom", "no node has room for it, and nothing may be launched")
+            return Reason.alone("pool", "NoRoom", "no node has room for it, and nothing may be launched")
         if not self.snapshot.pools:
             message = "there is no NodePool or Provisioner that could launch a node for it"
-            return Reason(None, "pool", "NoPools", message)
+            return Reason.alone("pool", "NoPools", message)
         return None
 
     def _misses(self, view: PoolView, subject: _Subject) -> list[_Miss]:
@@ -136,7 +150,8 @@ class Judge:
     def _taints(self, lane: Lane, rule: NodeRule) -> Iterator[_Miss]:
         kept_off = rule.untolerated(lane.view.pool.template.taints)
         if kept_off:
-            yield _Miss(1, "pod", "TaintNotTolerated", f"does not tolerate {', '.join(map(str, kept_off))}")
+            taints = ", ".join(map(str, kept_off))
+            yield _Miss(1, "pod", "TaintNotTolerated", f"does not tolerate {taints}", taints)
 
     def _conflicts(self, lane: Lane, term: Requirements) -> tuple[Conflict, ...]:
         return lane.requirements.incompatibilities(term, well_known=self.well_known)
@@ -146,14 +161,17 @@ class Judge:
         for conflict in self._conflicts(lane, term):
             if conflict.key not in {stated.key for stated in own} and subject.is_by_volumes(conflict.key):
                 where = f"from nodes with {conflict.theirs}" if conflict.ours is None else f": {conflict}"
-                yield _Miss(2, "pod", "VolumeConflict", f"{subject.volumes()} can be reached only {where}")
+                words = f"{subject.volumes()} can be reached only {where}"
+                yield _Miss(2, "pod", "VolumeConflict", words, conflict.key)
             elif conflict.key in _OWN_KEYS and conflict.theirs.operator == "DoesNotExist":
-                yield _Miss(2, "pod", "ExcludesPools", f"asks for a node that no pool made ({conflict.theirs})")
+                words = f"asks for a node that no pool made ({conflict.theirs})"
+                yield _Miss(2, "pod", "ExcludesPools", words, conflict.key)
             elif conflict.ours is None:
                 fix = f"add the label to the pool, or {conflict.key!r} Exists to its requirements"
-                yield _Miss(2, "pool", "LabelUndefined", f"asks for {conflict.theirs}, but {conflict}; {fix}")
+                words = f"asks for {conflict.theirs}, but {conflict}; {fix}"
+                yield _Miss(2, "pool", "LabelUndefined", words, conflict.key)
             else:
-                yield _Miss(2, "pod", "RequirementsConflict", str(conflict))
+                yield _Miss(2, "pod", "RequirementsConflict", str(conflict), conflict.key)
 
     def _machines(self, lane: Lane, subject: _Subject, term: Requirements, *, after: bool) -> Iterator[_Miss]:
         """Yield what is wrong with the pool's types for the pod; `after` other misses only size is still looked at."""
@@ -175,7 +193,7 @@ class Judge:
             if miss is not None or not subject.obstacles:
                 yield miss or _Miss(6, "pool", "LimitsExceeded", _TOGETHER)
             else:
-                yield from (_Miss(5, "pod", obstacle.code, obstacle.message) for obstacle in subject.obstacles)
+                yield from (_Miss(5, "pod", other.code, other.message, other.subject) for other in subject.obstacles)
 
     def _port_of_daemon(self, lane: Lane, subject: _Subject, holding: Bools) -> _Miss | None:
         """Return the DaemonSet that takes a host port of the pods on every machine that would do; None without one."""
@@ -184,7 +202,7 @@ class Judge:
             for daemon, types in load.counts:
                 if not (holding & ~types).any() and any(clash(port, taken) for taken in daemon.ports):
                     words = f"host port {shown_port(port)} is taken on every new node by {daemon.name} of a DaemonSet"
-                    return _Miss(3, "pod", "HostPortTaken", words)
+                    return _Miss(3, "pod", "HostPortTaken", words, shown_port(port))
         return None
 
     def _too_few_values(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss | None:
@@ -202,18 +220,14 @@ class Judge:
                     f"the pool wants {spectrum.least} values of {spectrum.key} to choose from (minValues); the types "
                     f"that would do have {len(found)}: {', '.join(found)}"
                 )
-                return _Miss(4, "pool", "MinValuesUnmet", message)
+                return _Miss(4, "pool", "MinValuesUnmet", message, spectrum.key)
         return None
 
     def _no_type(self, lane: Lane, own: Bools, term: Requirements) -> _Miss:
-        alone = [
-            str(requirement)
-            for key, requirement in term.items()
-            if key not in PLACE_KEYS and not (own & type_mask(lane, Requirements((requirement,)))).any()
-        ]
-        asked = alone or [str(requirement) for key, requirement in term.items() if key not in PLACE_KEYS]
-        message = f"no instance type of the pool has {' and '.join(asked)}"
-        return _Miss(3, "pod", "NoMatchingInstanceType", message)
+        asked = [requirement for key, requirement in term.items() if key not in PLACE_KEYS]
+        alone = [each for each in asked if not (own & type_mask(lane, Requirements((each,)))).any()]
+        message = f"no instance type of the pool has {' and '.join(map(str, alone or asked))}"
+        return _Miss(3, "pod", "NoMatchingInstanceType", message, (alone or asked)[0].key)
 
     def _room(self, lane: Lane, resource: str) -> np.ndarray:
         """Return what is left for pods of one resource on each type (T)."""
@@ -231,8 +245,8 @@ class Judge:
         names = sorted(cls.requests)
         room = np.stack([self._room(lane, name) for name in names], axis=1)
         short = np.array([cls.requests[name] for name in names], dtype=np.float64) - room
-        relative = (short / np.maximum([cls.requests[name] for name in names], 1)).max(axis=1)
-        nearest = int(np.where(matching, relative, np.inf).argmin())
+        relative = short / np.maximum([cls.requests[name] for name in names], 1)
+        nearest = int(np.where(matching, relative.max(axis=1), np.inf).argmin())
         parts = [
             _shortage(lane, name, cls.requests[name], nearest=nearest, room=int(room[nearest, at]))
             for at, name in enumerate(names)
@@ -242,7 +256,8 @@ class Judge:
         hint = ""
         if cls.requests.get(CPU, 0) >= _ABSURD_MILLICORES:
             layer, hint = "pod", " (is its CPU request written with M, millions, instead of m, thousandths?)"
-        return _Miss(4, layer, "InsufficientResources", "; ".join(parts) + hint)
+        scarcest = names[int(relative[nearest].argmax())]
+        return _Miss(4, layer, "InsufficientResources", "; ".join(parts) + hint, scarcest)
 
     def _nothing_there(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss | None:
         wanted = lane.requirements.intersect(term)
@@ -252,17 +267,21 @@ class Judge:
             return None
         where = ", ".join(str(wanted[key]) for key in sorted(PLACE_KEYS) if key in wanted) or "any zone"
         if (table.offered & there).any():
-            return _Miss(
-                5, "cloud", "OfferingUnavailable", f"the cloud has no capacity now for any type that would do ({where})"
-            )
+            message = f"the cloud has no capacity now for any type that would do ({where}){self._retry(table, there)}"
+            return _Miss(5, "cloud", "OfferingUnavailable", message)
         return _Miss(5, "cloud", "NotOffered", f"no type that would do is offered ({where})")
+
+    def _retry(self, table: TypeTable, there: Bools) -> str:
+        """Return in words when the first of these offerings (T×Z×K) is asked for again; empty when nobody knows."""
+        until = table.retry_at[there].min(initial=np.inf)
+        return f"; retry in {max(0, ceil(until - self.snapshot.taken_at))} s" if np.isfinite(until) else ""
 
     def _limit(self, lane: Lane, holding: Bools) -> _Miss | None:
         pool, table = lane.view.pool, lane.table
         for q, (key, resource) in enumerate(self.budget.names):
             if key is None and self.budget.left[q] < 1:
                 message = "as many new nodes are planned as may be launched at once"
-                return _Miss(6, "pool", "MaxNodesReached", message)
+                return _Miss(6, "pool", "MaxNodesReached", message, NODES)
             if key != pool.key:
                 continue
             sizes = np.ones(len(table)) if resource == NODES else table.capacity(resource)
@@ -275,7 +294,7 @@ class Judge:
                     f"planned, and the smallest type that would do, {table.names[smallest]}, adds "
                     f"{shown(resource, int(sizes[smallest]))}"
                 )
-                return _Miss(6, "pool", "LimitExceeded", message)
+                return _Miss(6, "pool", "LimitExceeded", message, resource)
         return None
 
 

@@ -44,14 +44,32 @@ class ClaimPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Miss:
+    """One thing that stands between a pod and a pool."""
+
+    code: str
+    """Stable, CamelCase, like that of the reason it belongs to."""
+    subject: str
+    """The label key, resource, taint or port it is about; empty when the code says all."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """Why one pool (or, with no pool, every node there is) cannot take a pod."""
 
     pool: PoolKey | None
     layer: Layer
     code: str
-    """Stable, CamelCase: `TaintNotTolerated`, `InsufficientResources`, `LimitExceeded` …"""
+    """Stable, CamelCase: `TaintNotTolerated`, `InsufficientResources`, `LimitExceeded` … That of the first miss."""
     message: str
+    misses: tuple[Miss, ...] = field(default=(), compare=False)
+    """The message taken apart: everything that stands in the way, not only what the code names."""
+
+    @classmethod
+    def alone(cls, layer: Layer, code: str, message: str, *, subject: str = "") -> Reason:
+        """Return a reason that holds whatever the pool."""
+        return cls(None, layer, code, message, (Miss(code, subject, message),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,7 @@ def with_rejected(solution: Solution, rejected: Sequence[Rejected]) -> Solution:
     """Return the solution with the pods that no plan considered among the unschedulable ones."""
     entries = tuple(
         Unschedulable(
-            each.pod,
-            (Reason(None, "pod", "NotPlannedFor", each.message or "it asks for nodes that no pool makes"),),
+            each.pod, (Reason.alone("pod", "NotPlannedFor", each.message or "it asks for nodes that no pool makes"),)
         )
         for each in rejected
     )

@@ -31,11 +31,13 @@ class CatalogSupply:
 
     def types(self, order: Order) -> tuple[InstanceType, ...]:
         """Return the catalogue's types, offerings refused lately marked unavailable."""
-        refused = self._unavailable.offerings()
-        if not refused:
+        concerned = {key.instance_type for key in self._unavailable.offerings()}
+        if not concerned:
             return self._all
-        concerned = {key.instance_type for key in refused}
-        return tuple(_marked(found, refused) if found.name in concerned else found for found in self._all)
+        return tuple(self._marked(found) if found.name in concerned else found for found in self._all)
+
+    def _marked(self, found: InstanceType) -> InstanceType:
+        return replace(found, offerings=self._unavailable.marked(found.name, found.offerings))
 
     def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey) -> Blueprint:
         """Return how the instance of a claim is built; see `Supply`."""
@@ -49,13 +51,3 @@ class CatalogSupply:
     def drift_reason(self, order: Order, instance: MarketInstance) -> str | None:
         """Return None: nothing in a catalogue changes."""
         return None
-
-
-def _marked(found: InstanceType, refused: frozenset[OfferingKey]) -> InstanceType:
-    offerings = tuple(
-        replace(offering, available=False)
-        if OfferingKey(found.name, offering.zone, offering.capacity_type) in refused
-        else offering
-        for offering in found.offerings
-    )
-    return replace(found, offerings=offerings)

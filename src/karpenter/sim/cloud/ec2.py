@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from karpenter.cloud.errors import NodeClassNotReadyError
@@ -89,18 +89,8 @@ class Ec2Supply:
     def _offerings(self, zones: tuple[str, ...]) -> Mapping[str, tuple[Offering, ...]]:
         """Return every type's offerings in these zones, those refused lately marked unavailable (AWS-11)."""
         offered = self._prices.offerings(zones, self._market.price_step)
-        refused = self._unavailable.offerings()
-        concerned = {key.instance_type for key in refused} & offered.keys()
-        return {**offered, **{name: self._marked(name, offered[name], refused) for name in concerned}}
-
-    @staticmethod
-    def _marked(name: str, offerings: tuple[Offering, ...], refused: frozenset[OfferingKey]) -> tuple[Offering, ...]:
-        return tuple(
-            replace(offering, available=False)
-            if OfferingKey(name, offering.zone, offering.capacity_type) in refused
-            else offering
-            for offering in offerings
-        )
+        concerned = {key.instance_type for key in self._unavailable.offerings()} & offered.keys()
+        return {**offered, **{name: self._unavailable.marked(name, offered[name]) for name in concerned}}
 
     def _resolve(self, node_class: AwsNodeClass) -> _Resolved:
         account = self._market.account
