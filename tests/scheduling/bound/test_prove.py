@@ -168,3 +168,13 @@ def test_many_different_shapes_have_a_proven_bound_within_an_eighth(shapes: int)
     bound = bound_of(problem)
     check(problem, bound)
     assert bound.price <= pack(problem).cost <= bound.price * 1.125
+
+
+def test_rules_about_few_of_many_shapes_leave_the_bound_proven() -> None:
+    """With so many shapes, similar ones are one in the program; rules that none of those is bound by stay out of it."""
+    requests = [(100 + 7 * at % 900, 300 + 31 * at % 3000) for at in range(160)]
+    owned = [np.isin(np.arange(160), (at, at + 1)) for at in range(60, 160, 10)]
+    problem = a_problem(requests, [1] * 160, groups=tuple(Group(own, own, 1) for own in owned))
+    bound = bound_of(problem)
+    check(problem, bound)
+    assert 0 < bound.price <= pack(problem).cost + 1e-9

@@ -99,7 +99,8 @@ def _duals(simple: Simple, offers: Places, *, turns: int, progress: Progress) ->
         duals = _program(problem, turns=turns, progress=progress)
         folded_worth = duals.worth
     else:
-        duals = _program(coarse(problem), turns=turns, progress=progress)
+        few = coarse(problem)
+        duals = _in_all_groups(problem, few, _program(few, turns=turns, progress=progress))
         folded_worth = _true_worth(problem, duals)
     worth = np.zeros(len(simple.demand.count))
     for own in folded.shapes:
@@ -130,6 +131,17 @@ def _program(problem: Problem, *, turns: int, progress: Progress) -> Duals:
             break
         duals = program.solve()
     return replace(duals, offers=tuple(program.offers))
+
+
+def _in_all_groups(problem: Problem, few: Problem, duals: Duals) -> Duals:
+    """Return the duals of a coarse problem with nothing asked for in groups that none of its shapes stands for."""
+    kept = [at for at, group in enumerate(few.groups) if (group.owners & group.matched).any()]
+    multipliers = []
+    for each in duals.multipliers:
+        groups = np.zeros(len(problem.groups))
+        groups[kept] = each.groups
+        multipliers.append(replace(each, groups=tuple(groups.tolist())))
+    return replace(duals, multipliers=tuple(multipliers))
 
 
 def _true_worth(problem: Problem, duals: Duals) -> Floats:
