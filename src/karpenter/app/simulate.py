@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from cyclopts import Parameter, validators
 
-from karpenter.app.manifests.load import Input, load
+from karpenter.app.errors import SettingsError
 from karpenter.app.settings import Settings, read_settings, shown
 from karpenter.app.simulation.answer import Answer, Seconds, as_data, with_rejected
-from karpenter.app.simulation.offers import ask_cloud
+from karpenter.app.simulation.case import Case, Circumstances, read_case
+from karpenter.app.simulation.dumps import completed
+from karpenter.app.simulation.fleet import give_back, with_fleet
 from karpenter.app.simulation.table import print_answer
-from karpenter.app.simulation.world import snapshot_of
+from karpenter.disruption.options import DisruptionOptions
 from karpenter.provisioning.pending import admit
-from karpenter.runtime.clock import WallClock
 from karpenter.scheduling import solve
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.policy import Options
-from karpenter.scheduling.snapshot import Snapshot
 
 PLACED, NOT_ALL_PLACED = 0, 3
 
@@ -42,6 +41,9 @@ def simulate(
     strict: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     optimize: Annotated[int, Parameter(validator=validators.Number(gte=0))] = Options().rounds,
     max_nodes: Annotated[int | None, Parameter(validator=validators.Number(gte=0), show_default=False)] = None,
+    disrupt: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    until_settled: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    now: Annotated[str | None, Parameter(show_default=False)] = None,
 ) -> int:
     """Say where pending pods would go and which nodes would be launched for them, offline.
 
@@ -65,58 +67,47 @@ def simulate(
         Rounds of looking for a cheaper plan; 0 takes the first answer. Equal rounds give equal plans.
     max_nodes
         Launch no more new nodes than this, even if pods stay pending.
+    disrupt
+        Say as well which nodes would be given back or replaced at the next look, and why the others stay.
+    until_settled
+        With --disrupt: carry that out in memory again and again, until nothing is left to do.
+    now
+        The time to plan for, such as 2026-11-30T12:00:00Z; timers, life times and budgets' windows go by it.
     """
+    if until_settled and not disrupt:
+        raise SettingsError("--until-settled: it says how far --disrupt goes, give both")
     settings = read_settings(set_, os.environ)
-    answer = answer_for(file, settings, catalog=catalog, seed=seed, strict=strict, rounds=optimize, max_nodes=max_nodes)
-    match output:
-        case "table":
-            print_answer(answer)
-        case "json":
-            print(json.dumps(as_data(answer), indent=2))
-        case "yaml":
-            print(yaml.dump(as_data(answer), Dumper=yaml.SafeDumper, sort_keys=False, allow_unicode=True), end="")
+    options = Options(policy=settings.policy, rounds=optimize, max_nodes=max_nodes)
+    started = time.perf_counter()
+    case = read_case(file, settings, Circumstances(catalog=catalog, seed=seed, strict=strict, now=now))
+    if disrupt:
+        case = replace(case, snapshot=completed(case.snapshot))
+    answer = answer_for(case, settings, options, load_s=time.perf_counter() - started)
+    ways = DisruptionOptions(solve=options, expiration=settings.expiration)
+    fleet = give_back(case.snapshot, answer.solution, ways, until_settled=until_settled) if disrupt else None
+    if output == "table":
+        print_answer(answer, fleet)
+    else:
+        data = as_data(answer) if fleet is None else with_fleet(as_data(answer), fleet)
+        print(_written(data, output), end="")
     return PLACED if answer.is_all_placed else NOT_ALL_PLACED
 
 
-def answer_for(
-    paths: Sequence[str],
-    settings: Settings,
-    *,
-    catalog: Path | None = None,
-    seed: int = 0,
-    strict: bool = False,
-    rounds: int = Options().rounds,
-    max_nodes: int | None = None,
-) -> Answer:
-    """Return the answer for the input that `paths` name. Raises InputError and ManifestError."""
-    started = time.perf_counter()
-    given = load(paths, "strict" if strict else "compat", stdin=sys.stdin.buffer)
-    clock = WallClock()
-    quote = asyncio.run(ask_cloud(given.objects, clock, aws=settings.aws, catalog=catalog, seed=seed))
-    snapshot = snapshot_of(given, quote, now=clock.now())
-    loaded, cpu = time.perf_counter(), time.process_time()
-    accepted, rejected = admit(snapshot.pending)
-    options = Options(policy=settings.policy, rounds=rounds, max_nodes=max_nodes)
-    solution = solve(snapshot, Demand.each(accepted), options)
-    seconds = Seconds(loaded - started, time.perf_counter() - loaded, time.process_time() - cpu)
+def _written(data: Mapping[str, Any], output: Literal["json", "yaml"]) -> str:
+    if output == "json":
+        return json.dumps(data, indent=2) + "\n"
+    return yaml.dump(dict(data), Dumper=yaml.SafeDumper, sort_keys=False, allow_unicode=True)
+
+
+def answer_for(case: Case, settings: Settings, options: Options, *, load_s: float = 0.0) -> Answer:
+    """Return where the pending pods would go."""
+    started, cpu = time.perf_counter(), time.process_time()
+    accepted, rejected = admit(case.snapshot.pending)
+    solution = solve(case.snapshot, Demand.each(accepted), options)
     return Answer(
         solution=with_rejected(solution, rejected),
-        nodes=snapshot.nodes,
+        nodes=case.snapshot.nodes,
         policy=shown(settings, "policy"),
-        warnings=(*given.warnings, *_about_pools(snapshot), *_about_nodes(given, snapshot)),
-        seconds=seconds,
+        warnings=case.warnings,
+        seconds=Seconds(load_s, time.perf_counter() - started, time.process_time() - cpu),
     )
-
-
-def _about_pools(snapshot: Snapshot) -> list[str]:
-    return [f"{view.pool.key}: can launch nothing: {view.unready}" for view in snapshot.pools if view.unready]
-
-
-def _about_nodes(given: Input, snapshot: Snapshot) -> list[str]:
-    known = {view.name for view in snapshot.nodes}
-    lost = sorted({pod.spec.node_name for pod in given.pods} - known - {""})
-    unpriced = [view.name for view in snapshot.nodes if view.price is None]
-    return [
-        *(f"Node {name}: is not in the input, the pods on it are not counted" for name in lost),
-        *(f"Node {name}: its price is not known, it counts as 0" for name in unpriced),
-    ]

@@ -27,6 +27,10 @@ BlockCode = Literal[
     "UnknownPrice",
     "Preference",
     "ChurnRail",
+    "NextTurn",
+    "NotDue",
+    "NotManaged",
+    "Leaving",
 ]
 """Why a node stays. `DoNotDisrupt` is a pod's wish, `NodeDoNotDisrupt` and `DoNotConsolidate` are the node's."""
 

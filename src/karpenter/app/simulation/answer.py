@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from karpenter.model.resources import format_resources
 from karpenter.model.units import PoolKey
@@ -12,7 +12,7 @@ from karpenter.provisioning.pending import Rejected
 from karpenter.scheduling.snapshot import NodeView
 from karpenter.scheduling.solution import ClaimPlan, Reason, Solution, Unschedulable
 
-_DIGITS = 6
+DIGITS: Final = 6
 """Decimals of a price: beyond the last one of any price list, before those that sums of floats invent."""
 
 
@@ -64,13 +64,13 @@ def as_data(answer: Answer) -> dict[str, Any]:
     """Return the answer in the form of `-o json`."""
     solution = answer.solution
     return {
-        "newNodes": [_new_node(plan) for plan in solution.new_claims],
+        "newNodes": [node_data(plan) for plan in solution.new_claims],
         "placements": {str(key): solution.placements[key] for key in sorted(solution.placements)},
         "unschedulable": [_unschedulable(entry) for entry in solution.unschedulable],
         "pricePerHour": {
-            "existing": round(answer.existing_price, _DIGITS),
-            "new": round(float(solution.price), _DIGITS),
-            "lowerBound": None if solution.lower_bound is None else round(solution.lower_bound, _DIGITS),
+            "existing": round(answer.existing_price, DIGITS),
+            "new": round(float(solution.price), DIGITS),
+            "lowerBound": None if solution.lower_bound is None else round(solution.lower_bound, DIGITS),
             "final": None,
         },
         "policy": dict(answer.policy),
@@ -84,7 +84,8 @@ def as_data(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _new_node(plan: ClaimPlan) -> dict[str, Any]:
+def node_data(plan: ClaimPlan) -> dict[str, Any]:
+    """Return one planned node in the form of `-o json`."""
     return {
         "name": plan.name,
         "pool": _pool(plan.pool),
@@ -92,7 +93,7 @@ def _new_node(plan: ClaimPlan) -> dict[str, Any]:
         "instanceTypes": list(plan.instance_types),
         "zone": plan.zone,
         "capacityType": plan.capacity_type,
-        "pricePerHour": round(plan.price, _DIGITS),
+        "pricePerHour": round(plan.price, DIGITS),
         "requests": format_resources(plan.requests),
         "pods": sorted(str(pod.metadata.key) for pod in plan.pods),
     }

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from karpenter.app.simulation.answer import Answer
+from karpenter.app.simulation.columns import counted, table
+from karpenter.app.simulation.fleet import Fleet
+from karpenter.app.simulation.fleettable import fleet_tables
 from karpenter.model.resources import CPU, MEMORY, format_amount
 from karpenter.scheduling.solution import ClaimPlan, Unschedulable
 
@@ -18,8 +21,8 @@ _PIPE_WIDTH = 200
 """Columns when the output is no terminal: files and pipes do not wrap."""
 
 
-def print_answer(answer: Answer, console: Console | None = None) -> None:
-    """Print nodes, placements, what found no place and why, and the price."""
+def print_answer(answer: Answer, fleet: Fleet | None = None, console: Console | None = None) -> None:
+    """Print nodes, placements, what found no place and why, the price, and what becomes of the nodes there are."""
     out = console or _console()
     solution = answer.solution
     if solution.new_claims:
@@ -32,6 +35,8 @@ def print_answer(answer: Answer, console: Console | None = None) -> None:
     if solution.unschedulable:
         out.print(_unschedulable(solution.unschedulable))
     out.print(_summary(answer))
+    for part in fleet_tables(fleet) if fleet is not None else ():
+        out.print(part)
     for warning in answer.warnings:
         out.print(Text(f"warning: {warning}", style="yellow"), soft_wrap=True)
 
@@ -41,19 +46,11 @@ def _console() -> Console:
     return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
 
 
-def _table(title: str, *columns: str, right: Iterable[str] = ()) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    aligned = frozenset(right)
-    for column in columns:
-        table.add_column(column, justify="right" if column in aligned else "left", overflow="fold")
-    return table
-
-
 def _new_nodes(plans: Sequence[ClaimPlan]) -> Table:
     numbers = ("$/H", "PODS", "CPU", "MEMORY", "TYPES")
-    table = _table("New nodes", "NAME", "POOL", "TYPE", "ZONE", "CAPACITY", *numbers, right=numbers)
+    made = table("New nodes", "NAME", "POOL", "TYPE", "ZONE", "CAPACITY", *numbers, right=numbers)
     for plan in plans:
-        table.add_row(
+        made.add_row(
             plan.name,
             str(plan.pool),
             plan.instance_type,
@@ -65,14 +62,14 @@ def _new_nodes(plans: Sequence[ClaimPlan]) -> Table:
             format_amount(MEMORY, plan.requests.get(MEMORY, 0)),
             str(len(plan.instance_types)),
         )
-    return table
+    return made
 
 
 def _reused(counts: Counter[str]) -> Table:
-    table = _table("Room on nodes there are", "NODE", "PODS", right=("PODS",))
+    made = table("Room on nodes there are", "NODE", "PODS", right=("PODS",))
     for name in sorted(counts):
-        table.add_row(name, str(counts[name]))
-    return table
+        made.add_row(name, str(counts[name]))
+    return made
 
 
 def _unschedulable(entries: Sequence[Unschedulable]) -> Table:
@@ -81,13 +78,13 @@ def _unschedulable(entries: Sequence[Unschedulable]) -> Table:
     for entry in entries:
         reasons = tuple((str(r.pool or "every node"), r.code, r.message) for r in entry.reasons)
         grouped.setdefault(reasons, []).append(str(entry.pod.metadata.key))
-    table = _table("No place found", "PODS", "WHICH", "POOL", "CODE", "WHY", right=("PODS",))
+    made = table("No place found", "PODS", "WHICH", "POOL", "CODE", "WHY", right=("PODS",))
     for reasons, pods in grouped.items():
         first = (str(len(pods)), _named(pods))
         for pool, code, message in reasons or (("every node", "", ""),):
-            table.add_row(*first, pool, code, message)
+            made.add_row(*first, pool, code, message)
             first = ("", "")
-    return table
+    return made
 
 
 def _named(pods: Sequence[str]) -> str:
@@ -98,13 +95,13 @@ def _named(pods: Sequence[str]) -> str:
 def _summary(answer: Answer) -> Text:
     solution = answer.solution
     placed, left = len(solution.placements), len(solution.unschedulable)
-    nodes = _counted(len(solution.new_claims), "new node")
+    nodes = counted(len(solution.new_claims), "new node")
     lines = [
         f"{placed} of {placed + left} pods placed, {nodes} for ${solution.price:.4f} an hour",
         f"solved in {answer.seconds.solve:.3f} s ({answer.seconds.solve_cpu:.3f} s CPU)",
     ]
     if answer.nodes:
-        before = _counted(len(answer.nodes), "node")
+        before = counted(len(answer.nodes), "node")
         lines.insert(
             1,
             f"beside {before} that {'is' if len(answer.nodes) == 1 else 'are'} there, "
@@ -113,7 +110,3 @@ def _summary(answer: Answer) -> Text:
     if not solution.complete:
         lines.append("stopped before the end: this is what was found so far")
     return Text("\n".join(lines))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
