@@ -59,6 +59,14 @@ app.command(
     help="End a pause.",
 )
 
+explain = App(name="explain", help="Say why things are as they are, in a cluster or a dump of one.")
+explain.command(
+    "karpenter.app.explain:explain_node",
+    name="node",
+    help="Say why a node stays, since when, and what that costs per hour.",
+)
+app.command(explain)
+
 
 @app.command
 def version() -> None:

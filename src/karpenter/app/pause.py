@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from karpenter.app.connecting import connected
 from karpenter.app.errors import BadInputError, SettingsError
 from karpenter.app.process import run_process
 from karpenter.model.pause import CLUSTER, CONFIG_MAP, POOL_PREFIX, Level, read_pauses
-from karpenter.runtime.clock import WallClock
 from karpenter.runtime.kube import CONFIG_MAPS, KubeClient, NotFound
-from karpenter.runtime.kubehttp import HttpKubeClient, find_connection
-from karpenter.runtime.kubehttp.connection import ConnectionSettingsError
 
 AllFlag = Annotated[bool, Parameter(name="--all", negative=())]
 Flag = Annotated[bool, Parameter(negative=())]
@@ -135,12 +132,5 @@ def _run(edit: Edit, kubeconfig: Path | None, namespace: str) -> None:
 
 
 async def _change(edit: Edit, kubeconfig: Path | None, namespace: str) -> None:
-    try:
-        connection = find_connection(os.environ, kubeconfig=kubeconfig)
-    except ConnectionSettingsError as error:
-        raise SettingsError(str(error)) from error
-    client = HttpKubeClient(connection, clock=WallClock())
-    try:
+    async with connected(kubeconfig) as client:
         print(words(await change(client, namespace, edit)))
-    finally:
-        await client.close()

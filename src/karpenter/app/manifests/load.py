@@ -9,8 +9,8 @@ from typing import BinaryIO
 from karpenter.app.manifests.admission import Admission, judged
 from karpenter.app.manifests.decode import decode_documents
 from karpenter.app.manifests.objects import Objects
-from karpenter.app.manifests.problems import InputError
-from karpenter.app.manifests.sources import read_documents
+from karpenter.app.manifests.problems import InputError, Problem
+from karpenter.app.manifests.sources import Document, read_documents
 from karpenter.app.manifests.workloads import expand
 from karpenter.model.core import LimitRange, PersistentVolumeClaim, Pod, PriorityClass
 from karpenter.model.pools import Mode
@@ -35,6 +35,11 @@ def load(paths: Sequence[str], mode: Mode, *, stdin: BinaryIO) -> Input:
         InputError: something cannot be read or is wrong; it lists every mistake of every file.
     """
     documents, unreadable = read_documents(paths, stdin=stdin)
+    return understood(documents, mode, unreadable=unreadable)
+
+
+def understood(documents: Iterable[Document], mode: Mode, *, unreadable: Sequence[Problem] = ()) -> Input:
+    """Return what the documents say. Raises InputError with every mistake, those in `unreadable` among them."""
     objects, wrong, warnings = decode_documents(documents, mode)
     if unreadable or wrong:
         raise InputError((*unreadable, *wrong))

@@ -13,6 +13,7 @@ from karpenter.app.manifests.load import Input, load
 from karpenter.app.settings import Settings
 from karpenter.app.simulation.offers import ask_cloud
 from karpenter.app.simulation.world import snapshot_of
+from karpenter.model.pause import NOTHING, Pauses
 from karpenter.model.units import UnixSeconds, from_rfc3339
 from karpenter.runtime.clock import WallClock
 from karpenter.scheduling.snapshot import Snapshot
@@ -52,12 +53,14 @@ def read_case(paths: Sequence[str], settings: Settings, around: Circumstances) -
     return case_of(given, settings, around, now=now)
 
 
-def case_of(given: Input, settings: Settings, around: Circumstances, *, now: UnixSeconds) -> Case:
+def case_of(
+    given: Input, settings: Settings, around: Circumstances, *, now: UnixSeconds, pauses: Pauses = NOTHING
+) -> Case:
     """Return the cluster that an input describes. Raises InputError and ManifestError as `read_case` does."""
     quote = asyncio.run(
         ask_cloud(given.objects, WallClock(), aws=settings.aws, catalog=around.catalog, seed=around.seed)
     )
-    snapshot = snapshot_of(given, quote, now=now)
+    snapshot = snapshot_of(given, quote, now=now, pauses=pauses)
     return Case(snapshot, (*given.warnings, *_about_pools(snapshot), *_about_nodes(given, snapshot)))
 
 

@@ -56,7 +56,7 @@ def with_fleet(answer: dict[str, Any], fleet: Fleet) -> dict[str, Any]:
         "pricePerHour": {**answer["pricePerHour"], "final": round(fleet.price, DIGITS)},
         "disruptions": [_command(command) for command in fleet.settled.commands],
         "blocked": [blocked_data(one) for one in fleet.settled.blocked],
-        "finalNodes": [_node(view) for view in fleet.settled.snapshot.nodes],
+        "finalNodes": [node_view_data(view) for view in fleet.settled.snapshot.nodes],
         "settled": fleet.settled.complete,
     }
 
@@ -84,7 +84,8 @@ def _command(command: Command) -> dict[str, Any]:
     }
 
 
-def _node(view: NodeView) -> dict[str, Any]:
+def node_view_data(view: NodeView) -> dict[str, Any]:
+    """Return one node that is there in the form of `-o json`."""
     return {
         "name": view.name,
         "instanceType": view.instance_type,

@@ -12,6 +12,7 @@ from typing import TypeVar
 from karpenter.app.manifests.load import Input
 from karpenter.app.simulation.offers import Price, Quote
 from karpenter.cloud.unavailable import OfferingKey
+from karpenter.disruption.records import record_on
 from karpenter.model import labels
 from karpenter.model.core import (
     CSINode,
@@ -25,6 +26,7 @@ from karpenter.model.core import (
 )
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
+from karpenter.model.pause import NOTHING, Pauses
 from karpenter.model.units import UnixSeconds
 from karpenter.scheduling.snapshot import NodeView, Snapshot
 from karpenter.state.cluster import ClusterState
@@ -32,9 +34,13 @@ from karpenter.state.cluster import ClusterState
 T = TypeVar("T")
 
 
-def snapshot_of(given: Input, quote: Quote, *, now: UnixSeconds) -> Snapshot:
-    """Return the cluster that the input describes. Nodes are priced by their labels, also those of no pool."""
+def snapshot_of(given: Input, quote: Quote, *, now: UnixSeconds, pauses: Pauses = NOTHING) -> Snapshot:
+    """Return the cluster that the input describes. Nodes are priced by their labels, also those of no pool.
+
+    Nodes that a command or an interruption is about to take count as leaving, as they do for the operator.
+    """
     state = ClusterState()
+    state.set_pauses(pauses)
     state.set_offers(quote.offers)
     _fill(state, given)
     snapshot = state.snapshot(now)
@@ -55,6 +61,10 @@ def _fill(state: ClusterState, given: Input) -> None:
     _each(objects.of(Node), state.set_node)
     _each(objects.of(CSINode), state.set_csi_node)
     _each(given.pods, state.set_pod)
+    for claim in objects.of(NodeClaim):
+        if record_on(claim) is not None or labels.INTERRUPTION in claim.metadata.annotations:
+            node = state.node_of(claim)
+            state.mark_for_deletion(node.metadata.name if node else claim.name)
 
 
 def _each(values: tuple[T, ...], take: Callable[[T], None]) -> None:
