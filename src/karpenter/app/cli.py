@@ -49,6 +49,11 @@ app.command(
     help="Print the CustomResourceDefinitions as YAML, for kubectl apply.",
 )
 app.command(
+    "karpenter.app.convert:convert",
+    name="convert",
+    help="Print Provisioners and AWSNodeTemplates as NodePools and EC2NodeClasses of today's API.",
+)
+app.command(
     "karpenter.app.pause:pause",
     name="pause",
     help="Stop the controllers of a cluster, within seconds, until karpenter resume.",

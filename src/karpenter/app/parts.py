@@ -16,6 +16,7 @@ from karpenter.disruption.options import DisruptionOptions
 from karpenter.disruption.orchestrator import Orchestrator
 from karpenter.disruption.repair import Repair
 from karpenter.disruption.retreat import Retreat
+from karpenter.lifecycle.adoption import Adoption
 from karpenter.lifecycle.breakers import Breakers
 from karpenter.lifecycle.claims import ClaimLifecycle
 from karpenter.lifecycle.evictions import EvictionQueue
@@ -156,6 +157,10 @@ class Parts:
     def pool_status(self) -> PoolStatus:
         """Return what keeps the status of pools."""
         return PoolStatus(self._client, self.state, clock=self._clock, metrics=self._metrics)
+
+    def adoption(self) -> Adoption:
+        """Return what hands the nodes of Provisioners over to NodePools."""
+        return Adoption(self.state, self._writer, self.recorder)
 
     def garbage(self) -> GarbageCollection:
         """Return what finds claims without machines and machines without claims."""

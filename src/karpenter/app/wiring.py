@@ -55,6 +55,7 @@ class Operator:
         self._marking = parts.marks()
         self.marks = self._controller(self._marking, workers=10)
         self.pools = self._controller(parts.pool_status())
+        self.adoption = self._controller(parts.adoption(), workers=10)
         orchestrator = parts.orchestrator(self.provisioner)
         self.commands = self._controller(orchestrator, workers=100)
         disruption = parts.disruption(orchestrator, self.commands.enqueue)
@@ -112,6 +113,7 @@ class Operator:
             self.evictions,
             self.marks,
             self.pools,
+            self.adoption,
             self.disruption,
             self.commands,
             self.notices,
@@ -144,6 +146,7 @@ class Operator:
         name = event.object["metadata"]["name"]
         self.claims.enqueue(name)
         self.marks.enqueue(name)
+        self.adoption.enqueue(name)
         claim = self.state.claims.get(name)
         if claim is None:
             return
@@ -183,6 +186,7 @@ class Operator:
         key = PoolKey(event.object["kind"], event.object["metadata"]["name"])
         self.pools.enqueue(key)
         for claim in self.state.claims.values():
+            self.adoption.enqueue(claim.name)
             if claim.pool == key:
                 self.marks.enqueue(claim.name)
         # A new or changed pool may help pods that nothing could help before.
