@@ -155,16 +155,3 @@ def test_flags_that_cannot_be_are_refused_before_anything_starts(
         f"karpenter: --data {tmp_path / 'file'}: file exists",
         'karpenter: Invalid value "never" for --startup-taints. Choose from: "auto", "manual".',
     ]
-
-
-async def test_explain_node_asks_the_demo_through_its_kubeconfig() -> None:
-    async with running("--sample") as demo, client_of(demo) as client:
-        await until(lambda: running_pods(client, 10))
-        name = min(await node_names(client))
-        place = ("--kubeconfig", str(demo.kubeconfig))
-        command = (sys.executable, "-m", "karpenter", "explain", "node", name, *place)
-        explain = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
-        out, err = await explain.communicate()
-        assert (explain.returncode, err.decode()) == (0, "")
-        assert out.decode().startswith(f"Node {name} ")
-        assert " an hour (" in out.decode()

@@ -75,7 +75,7 @@ def explain_node(
     case = (
         read_case(file, settings, around)
         if file
-        else _live_case(settings, around, run_process(_read(kubeconfig, namespace)))
+        else _live_case(settings, around, run_process(read_live(kubeconfig, namespace)))
     )
     answer = answer_for(case, settings, name)
     match output:
@@ -120,7 +120,8 @@ def _live_case(settings: Settings, around: Circumstances, found: tuple[Input, Pa
     return case_of(given, settings, around, now=moment(around.now), pauses=pauses)
 
 
-async def _read(kubeconfig: Path | None, namespace: str) -> tuple[Input, Pauses]:
+async def read_live(kubeconfig: Path | None, namespace: str) -> tuple[Input, Pauses]:
+    """Return the objects of a cluster, and what is paused in it. Raises as `read_cluster` and `connected` do."""
     async with connected(kubeconfig) as client:
         return await read_cluster(client), await _pauses(client, namespace)
 
