@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from karpenter.disruption.budgets import allowance, allowed_disruptions, budget_use, is_active
+from karpenter.disruption.budgets import allowance, allowed_disruptions, budget_use, closed_reasons, is_active
 from karpenter.disruption.records import CommandRecord, encode_record
 from karpenter.model.labels import DISRUPTION_COMMAND, REPLACEMENT_FOR
 from karpenter.model.nodeclaim import INSTANCE_TERMINATING, NodeClaim
@@ -103,3 +103,31 @@ def test_case_expire_herd_a_node_uses_the_budget_up_until_it_is_gone() -> None:
     views = [a_node_view(f"n{i}", pool=TENTH) for i in range(19)]
     views.append(a_leaving_node("a", replaced_by="r1", ending=True))
     assert budget_use(TENTH, "Expired", views=views, now=EPOCH) == (2, 1)
+
+
+def test_b8_the_reasons_for_which_no_node_may_go_are_named_unless_the_pool_has_none() -> None:
+    quiet = a_pool(disruption=Disruption(budgets=(Budget("0", reasons=frozenset({"Drifted", "Expired"})),)))
+    views = [a_node_view("n", pool=quiet)]
+    assert closed_reasons(quiet, views=views, now=EPOCH) == ("Expired", "Drifted")
+    assert closed_reasons(quiet, views=[], now=EPOCH) == ()
+
+
+def test_case_budget_a_window_changes_each_reasons_allowance() -> None:
+    window = {"schedule": "0 9 * * *", "duration_s": 3600.0}
+    budgets = [
+        Budget("2"),
+        Budget("1", reasons=frozenset({"Empty", "Drifted"}), **window),
+        Budget("0", reasons=frozenset({"Underutilized"}), **window),
+    ]
+    reasons = ("Empty", "Drifted", "Underutilized")
+
+    def allowed(moment: str) -> list[int]:
+        return [allowed_disruptions(budgets, reason, nodes=10, now=at(moment)) for reason in reasons]
+
+    assert allowed("2026-11-30T09:30:00") == [1, 1, 0]
+    assert allowed("2026-11-30T10:00:00") == [2, 2, 2]
+
+
+def test_case_budget_d_a_budget_with_reasons_leaves_other_reasons_alone() -> None:
+    budgets = [Budget("0", reasons=frozenset({"Drifted"}))]
+    assert allowed_disruptions(budgets, "Empty", nodes=10, now=EPOCH) == 10

@@ -2,7 +2,7 @@
 
 import pytest
 
-from karpenter.model.protection import Protection, misread_protection, protection
+from karpenter.model.protection import Protection, misread_protection, protected_until, protection
 from karpenter.model.units import UnixSeconds, from_rfc3339
 from tests.builders import CREATED, EPOCH, a_pod
 
@@ -40,3 +40,10 @@ def test_case_dnd_race_c_what_means_nothing_does_not_protect_and_can_be_told_v36
 @pytest.mark.parametrize("value", ["true", "false", "1h", None])
 def test_what_is_understood_is_not_complained_about(value: str | None) -> None:
     assert misread_protection(a_pod(annotations={KEY: value} if value else {})) is None
+
+
+def test_the_end_of_timed_protection_is_known_also_after_it_is_over() -> None:
+    timed = a_pod(node="n", annotations={KEY: "30m"})
+    assert protected_until(timed) == minutes(30)
+    assert [protected_until(a_pod(node="n", annotations={KEY: value})) for value in ("true", "soon")] == [None, None]
+    assert protected_until(a_pod(annotations={KEY: "30m"})) is None

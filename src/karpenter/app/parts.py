@@ -19,6 +19,7 @@ from karpenter.disruption.retreat import Retreat
 from karpenter.lifecycle.adoption import Adoption
 from karpenter.lifecycle.breakers import Breakers
 from karpenter.lifecycle.claims import ClaimLifecycle
+from karpenter.lifecycle.consistency import Consistency
 from karpenter.lifecycle.evictions import EvictionQueue
 from karpenter.lifecycle.garbage import GarbageCollection
 from karpenter.lifecycle.instances import Instances, Pace
@@ -165,6 +166,10 @@ class Parts:
     def garbage(self) -> GarbageCollection:
         """Return what finds claims without machines and machines without claims."""
         return GarbageCollection(self._provider, self.state, self._writer, clock=self._clock)
+
+    def consistency(self) -> Consistency:
+        """Return what finds nodes that are smaller than their claims say."""
+        return Consistency(self.state, self._writer, recorder=self.recorder, clock=self._clock)
 
     def orchestrator(self, provisioner: Provisioner) -> Orchestrator:
         """Return what carries commands out."""

@@ -64,6 +64,8 @@ class Operator:
         self.interruptions = self._controller(self.notices, workers=10)
         self.repair = self._singleton("node.health", parts.repair().run_once)
         self.garbage = self._singleton("nodeclaim.garbagecollection", self._once_synced(parts.garbage().collect))
+        consistency = parts.consistency()
+        self.consistency = self._singleton("nodeclaim.consistency", self._once_synced(consistency.check))
         self.offers = self._singleton("offers", self.refresh_offers, OFFERS_INTERVAL_S)
         self._subscribe()
 
@@ -100,7 +102,7 @@ class Operator:
 
     async def run(self) -> None:
         """Run everything until cancelled."""
-        for each in (self.disruption, self.garbage, self.repair):
+        for each in (self.disruption, self.garbage, self.repair, self.consistency):
             each.trigger()
         await run_all(
             self.informers,
@@ -120,6 +122,7 @@ class Operator:
             self.interruptions,
             self.repair,
             self.garbage,
+            self.consistency,
         )
 
     def _once_synced(self, fn: Callable[[], Awaitable[Result]]) -> Callable[[], Awaitable[Result]]:

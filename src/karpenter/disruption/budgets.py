@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 from cronsim import CronSim, CronSimError
 
@@ -15,7 +16,7 @@ from karpenter.disruption.records import CommandRecord, record_on
 from karpenter.model import labels
 from karpenter.model.meta import find_condition
 from karpenter.model.nodeclaim import INSTANCE_TERMINATING
-from karpenter.model.nodepool import Budget, NodePool
+from karpenter.model.nodepool import Budget, DisruptionReason, NodePool
 from karpenter.model.units import UnixSeconds
 from karpenter.scheduling.snapshot import NodeView
 
@@ -51,6 +52,15 @@ def budget_use(pool: NodePool, reason: str, *, views: Iterable[NodeView], now: U
     size = sum(1 for view in ours if not _is_terminating(view) and _replaces(view) not in leaving)
     used = sum(1 for view in ours if view.is_deleting or not _is_ready(view))
     return allowed_disruptions(pool.disruption.budgets, reason, nodes=size, now=now), used
+
+
+def closed_reasons(pool: NodePool, *, views: Iterable[NodeView], now: UnixSeconds) -> tuple[str, ...]:
+    """Return the reasons for which the pool's budgets let no node go at this moment, though it has some (B-8)."""
+    nodes = tuple(views)
+    has_some = any(view.pool == pool.key and view.is_initialized for view in nodes)
+    if not has_some:
+        return ()
+    return tuple(each for each in get_args(DisruptionReason) if budget_use(pool, each, views=nodes, now=now)[0] == 0)
 
 
 def allowed_disruptions(budgets: Sequence[Budget], reason: str, *, nodes: int, now: UnixSeconds) -> int:

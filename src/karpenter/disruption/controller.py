@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from karpenter.disruption.budgets import closed_reasons
 from karpenter.disruption.context import Context
 from karpenter.disruption.decide import METHODS, WITHOUT_PLANS, decide
 from karpenter.disruption.orchestrator import Orchestrator
@@ -15,6 +16,7 @@ from karpenter.runtime import logs
 from karpenter.runtime.controller import Result
 from karpenter.runtime.cpu import run_cpu
 from karpenter.scheduling.snapshot import Snapshot
+from karpenter.state.refs import pool_ref
 
 log = logs.get("disruption")
 
@@ -59,6 +61,7 @@ class Disruption:
         snapshot = self._context.snapshot()
         verdict = await self._decide(snapshot)
         self._tell(verdict.blocked)
+        self._tell_closed(snapshot)
         acted = [await self._execute(command, snapshot) for command in verdict.commands]
         return Result(AGAIN_S if any(acted) else self._next_look(verdict))
 
@@ -114,6 +117,13 @@ class Disruption:
             claim = self._context.state.claim_of(node) if node else None
             if one.code in TOLD and claim is not None:
                 self._context.tell(claim, "DisruptionBlocked", f"{one.reason}: {one.message}")
+
+    def _tell_closed(self, snapshot: Snapshot) -> None:
+        """Say on pools for which reasons their budgets let no node go now (B-8)."""
+        for view in snapshot.pools:
+            for reason in closed_reasons(view.pool, views=snapshot.nodes, now=snapshot.taken_at):
+                text = f"its budgets allow no disruption for {reason} now"
+                self._context.recorder.record(pool_ref(view.pool), "Normal", "DisruptionBlocked", text, dedupe_s=TOLD_S)
 
     def _next_look(self, verdict: Verdict) -> float:
         now = self._context.clock.now()

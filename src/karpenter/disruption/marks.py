@@ -15,10 +15,11 @@ from karpenter.disruption.drift import Drift, drifted
 from karpenter.disruption.emptiness import is_empty
 from karpenter.disruption.podevents import last_pod_event
 from karpenter.lifecycle.writer import Writer
+from karpenter.model.core import Pod
 from karpenter.model.meta import Condition, changed_condition
 from karpenter.model.nodeclaim import CONSOLIDATABLE, DRIFTED, EMPTY, INITIALIZED, LAUNCHED, NodeClaim
 from karpenter.model.nodepool import NodePool
-from karpenter.model.protection import misread_protection
+from karpenter.model.protection import misread_protection, protected_until
 from karpenter.model.units import UnixSeconds, from_rfc3339, to_rfc3339
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
@@ -150,6 +151,22 @@ class Marks:
             if text is not None:
                 message = f"do-not-disrupt is {text!r}, which protects nothing; write true or a duration such as 30m"
                 self._recorder.record(pod_ref(pod), "Warning", "InvalidDoNotDisruptAnnotation", message)
+            self._tell_timed(pod)
+
+    def _tell_timed(self, pod: Pod) -> None:
+        """Say until when a pod is protected for its first time, and that this is over (B-1)."""
+        until = protected_until(pod)
+        if until is None:
+            return
+        left_s = until - self._clock.now()
+        if left_s > 0:
+            text = f"it is not disrupted before {to_rfc3339(until)}"
+            self._recorder.record(pod_ref(pod), "Normal", "DoNotDisruptUntil", text, dedupe_s=left_s)
+        elif left_s > -DRIFT_EVERY_S:
+            text = f"it may be disrupted since {to_rfc3339(until)}"
+            self._recorder.record(
+                pod_ref(pod), "Normal", "DoNotDisruptGracePeriodElapsed", text, dedupe_s=2 * DRIFT_EVERY_S
+            )
 
     async def _set(self, claim: NodeClaim, condition: Condition) -> NodeClaim:
         changed = changed_condition(claim.conditions, condition, self._clock.now())

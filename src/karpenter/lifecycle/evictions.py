@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from karpenter.lifecycle.surge import Surge, Surging, surging
 from karpenter.model.core import Pod
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
@@ -31,6 +32,8 @@ class Eviction(NamedTuple):
     name: str
     uid: str
     node: str
+    surging: Surging | None = None
+    """Set when another pod is to be ready first."""
 
 
 class EvictionQueue:
@@ -53,11 +56,12 @@ class EvictionQueue:
         self._recorder = recorder
         self._metrics = metrics
         self._queue: WorkQueue[Eviction] = WorkQueue(clock, base_delay_s=FIRST_RETRY_S, max_delay_s=LONGEST_RETRY_S)
+        self._surge = Surge(client)
         self._waiting: set[Eviction] = set()
 
     def add(self, pod: Pod, node: str) -> None:
         """Evict the pod as soon as its budgets allow."""
-        eviction = Eviction(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid, node)
+        eviction = Eviction(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid, node, surging(pod))
         if eviction not in self._waiting:
             self._waiting.add(eviction)
             self._queue.add(eviction)
@@ -89,6 +93,10 @@ class EvictionQueue:
             return True
         pod = ObjectRef("v1", "Pod", eviction.name, eviction.namespace, uid=eviction.uid)
         try:
+            if eviction.surging is not None and await self._surge.holds(eviction.surging):
+                text = "its Deployment is rolled over, it ends when the new pod is ready"
+                self._recorder.record(pod, "Normal", "AwaitingSuccessor", text)
+                return False
             await self._client.evict(eviction.name, namespace=eviction.namespace, uid=eviction.uid)
         except (NotFound, Conflict) as error:
             self._count(error.status)

@@ -49,6 +49,8 @@ SURGE: Final = f"{GROUP}/surge"
 """On a pod, `true`: before its node goes, its Deployment is rolled over, so that a new pod is ready first."""
 ADOPTS_PROVISIONER: Final = f"{GROUP}/adopts-provisioner"
 """On a NodePool: the Provisioner whose nodes it takes over, as far as they meet its requirements."""
+SURGE_FOR: Final = f"{GROUP}/surge-for"
+"""On a pod template that was rolled over for it: the uid of the pod whose node goes."""
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 IS_DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 

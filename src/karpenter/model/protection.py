@@ -38,10 +38,16 @@ def protection(pod: Pod, now: UnixSeconds) -> Protection | None:
     if duration_s is None:
         return None
     written = f"{labels.DO_NOT_DISRUPT}: {text}"
-    if pod.status.start_time is None:
-        return Protection(written)
-    until = UnixSeconds(from_rfc3339(pod.status.start_time) + duration_s)
-    return Protection(written, until) if now < until else None
+    until = protected_until(pod)
+    return Protection(written, until) if until is None or now < until else None
+
+
+def protected_until(pod: Pod) -> UnixSeconds | None:
+    """Return when the protection of a pod's first time ends or ended; None for a pod without such, or not started."""
+    duration_s = _duration(pod.metadata.annotations.get(labels.DO_NOT_DISRUPT))
+    if duration_s is None or pod.status.start_time is None:
+        return None
+    return UnixSeconds(from_rfc3339(pod.status.start_time) + duration_s)
 
 
 def misread_protection(pod: Pod) -> str | None:
