@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from karpenter.disruption.consolidation import consolidation
 from karpenter.disruption.drift import drift
 from karpenter.disruption.emptiness import emptiness
 from karpenter.disruption.expiration import expiration
@@ -27,7 +28,7 @@ class Method(Protocol):
         ...
 
 
-METHODS: Final[Sequence[Method]] = (emptiness, expiration, drift)
+METHODS: Final[Sequence[Method]] = (emptiness, expiration, drift, consolidation)
 """In the order in which they are asked."""
 WITHOUT_PLANS: Final[Sequence[Method]] = (emptiness,)
 """Those that never launch anything."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from karpenter.model.core import Pod
 from karpenter.model.pods import is_reschedulable
 from karpenter.model.units import ObjectKey
-from karpenter.scheduling import Demand, Options, StopCheck, never, solve
+from karpenter.scheduling import Demand, Options, StopCheck, never
 from karpenter.scheduling.snapshot import Snapshot
 from karpenter.scheduling.solution import ClaimPlan, Unschedulable
+from karpenter.scheduling.solver import solve_without_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def relocate(snapshot: Snapshot, nodes: frozenset[str], options: Options, *, sto
     ours = pods_to_move(snapshot, nodes)
     keys = {pod.metadata.key for pod in ours}
     waiting = [pod for pod in snapshot.pending if pod.metadata.key not in keys]
-    solution = solve(snapshot.without(nodes), Demand.each([*ours, *waiting]), options, stop=stop)
+    solution = solve_without_bound(snapshot.without(nodes), Demand.each([*ours, *waiting]), options, stop=stop)
     plans = {plan.name: plan for plan in solution.new_claims}
     placements = {key: place for key, place in solution.placements.items() if key in keys}
     places = set(placements.values())
@@ -71,7 +72,7 @@ def places_now(snapshot: Snapshot, pods: Iterable[Pod], options: Options) -> dic
         return kept
     waiting = [pod for pod in snapshot.pending if pod.metadata.key not in ours]
     demand = Demand((*homeless, *waiting), "check-only")
-    solution = solve(replace(snapshot, nodes=ready, pools=()), demand, options)
+    solution = solve_without_bound(replace(snapshot, nodes=ready, pools=()), demand, options)
     return kept | {key: place for key, place in solution.placements.items() if key in ours}
 
 

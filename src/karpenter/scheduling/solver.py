@@ -82,17 +82,38 @@ def solve_with_proof(
     Raises:
         ValueError: a running pod or a daemon asks for an amount that is no quantity.
     """
-    setting = _Setting(snapshot, demand, options)
-    work = setting.work(reporter)
-    complete = work.run(stop)
-    answer = Answer(work.bins, setting.grouping.classes, work.machines, setting.judge(work), reporter)
-    solution = answer.build(work.waits, demand, complete=complete)
-    if not complete:
+    solution, setting, work = _solve(snapshot, demand, options, stop=stop, reporter=reporter)
+    if not solution.complete:
         return solution, None
     proof = prove(
         setting.statement(work) if solution.new_claims else None, rounds=options.rounds, progress=work.progress
     )
     return replace(solution, lower_bound=proof.bound.price), proof
+
+
+def solve_without_bound(
+    snapshot: Snapshot,
+    demand: Demand,
+    options: Options = Options(),  # noqa: B008 - frozen
+    *,
+    stop: StopCheck = never,
+) -> Solution:
+    """Return what `solve` returns, but for the lower bound: for whoever asks about many worlds that may never be.
+
+    Raises:
+        ValueError: a running pod or a daemon asks for an amount that is no quantity.
+    """
+    return _solve(snapshot, demand, options, stop=stop, reporter=None)[0]
+
+
+def _solve(
+    snapshot: Snapshot, demand: Demand, options: Options, *, stop: StopCheck, reporter: Reporter | None
+) -> tuple[Solution, _Setting, Work]:
+    setting = _Setting(snapshot, demand, options)
+    work = setting.work(reporter)
+    complete = work.run(stop)
+    answer = Answer(work.bins, setting.grouping.classes, work.machines, setting.judge(work), reporter)
+    return answer.build(work.waits, demand, complete=complete), setting, work
 
 
 def preferences_of(snapshot: Snapshot, demand: Demand, options: Options) -> Counter[str]:
