@@ -25,6 +25,7 @@ from karpenter.provisioning.pending import admit
 from karpenter.scheduling import solve
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.policy import Options
+from karpenter.scheduling.remedies import refusals_of
 
 PLACED, NOT_ALL_PLACED = 0, 3
 
@@ -103,11 +104,15 @@ def answer_for(case: Case, settings: Settings, options: Options, *, load_s: floa
     """Return where the pending pods would go."""
     started, cpu = time.perf_counter(), time.process_time()
     accepted, rejected = admit(case.snapshot.pending)
-    solution = solve(case.snapshot, Demand.each(accepted), options)
+    demand = Demand.each(accepted)
+    solution = solve(case.snapshot, demand, options)
+    seconds = Seconds(load_s, time.perf_counter() - started, time.process_time() - cpu)
+    solution = with_rejected(solution, rejected)
     return Answer(
-        solution=with_rejected(solution, rejected),
+        solution=solution,
         nodes=case.snapshot.nodes,
         policy=shown(settings, "policy"),
         warnings=case.warnings,
-        seconds=Seconds(load_s, time.perf_counter() - started, time.process_time() - cpu),
+        seconds=seconds,
+        refusals=refusals_of(case.snapshot, demand, solution, options=options),
     )

@@ -28,9 +28,10 @@ from karpenter.scheduling.rules import NodeRule
 from karpenter.scheduling.snapshot import PoolView, Snapshot
 from karpenter.scheduling.solution import Layer, Miss, Reason
 
-_ABSURD_MILLICORES = 1_000_000_000
+ABSURD_MILLICORES = 1_000_000_000
 """A million cores: somebody wrote M for m (SCH-25, TV-85)."""
-_TOGETHER = "no type that would do fits under all limits of the pool together"
+_NOTABLE_SHARE = 0.5
+"""Limits of which less is used are not what keeps pods out."""
 _OWN_KEYS = frozenset({labels.PROVISIONER, labels.NODEPOOL})
 
 
@@ -191,7 +192,7 @@ class Judge:
             miss = self._nothing_there(lane, holding, term) or self._port_of_daemon(lane, subject, holding)
             miss = miss or self._too_few_values(lane, holding, term) or self._limit(lane, holding)
             if miss is not None or not subject.obstacles:
-                yield miss or _Miss(6, "pool", "LimitsExceeded", _TOGETHER)
+                yield miss or self._limits_together(lane)
             else:
                 yield from (_Miss(5, "pod", other.code, other.message, other.subject) for other in subject.obstacles)
 
@@ -254,7 +255,7 @@ class Judge:
         ]
         layer: Layer = "pool" if (self._holds(lane, cls) & lane.table.mask_all(term)).any() else "cloud"
         hint = ""
-        if cls.requests.get(CPU, 0) >= _ABSURD_MILLICORES:
+        if cls.requests.get(CPU, 0) >= ABSURD_MILLICORES:
             layer, hint = "pod", " (is its CPU request written with M, millions, instead of m, thousandths?)"
         scarcest = names[int(relative[nearest].argmax())]
         return _Miss(4, layer, "InsufficientResources", "; ".join(parts) + hint, scarcest)
@@ -270,6 +271,17 @@ class Judge:
             message = f"the cloud has no capacity now for any type that would do ({where}){self._retry(table, there)}"
             return _Miss(5, "cloud", "OfferingUnavailable", message)
         return _Miss(5, "cloud", "NotOffered", f"no type that would do is offered ({where})")
+
+    def _limits_together(self, lane: Lane) -> _Miss:
+        """Return that the plan could use nothing of what the pool's limits leave, though single machines would fit."""
+        pool, left = lane.view.pool, dict(zip(self.budget.names, self.budget.left.tolist(), strict=True))
+        used = {resource: limit - int(left[pool.key, resource]) for resource, limit in pool.limits.items()}
+        share = {resource: used[resource] / max(limit, 1) for resource, limit in pool.limits.items()}
+        fullest = sorted(share, key=lambda resource: (-share[resource], resource))
+        told = [name for name in fullest if share[name] > _NOTABLE_SHARE] or fullest[:1]
+        parts = (f"{shown(name, used[name])} of {shown(name, pool.limits[name])} {name}" for name in told)
+        message = f"what the pool's limits leave fits no machine of the plan: {', '.join(parts)} in use or planned"
+        return _Miss(6, "pool", "LimitsExceeded", message, fullest[0] if fullest else "")
 
     def _retry(self, table: TypeTable, there: Bools) -> str:
         """Return in words when the first of these offerings (T×Z×K) is asked for again; empty when nobody knows."""

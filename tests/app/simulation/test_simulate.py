@@ -88,6 +88,7 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
         ],
         "placements": {"shop/web-0": "toy-1"},
         "unschedulable": [],
+        "refusals": [],
         "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": 0.05, "final": None},
         "policy": json.loads(json.dumps(shown(Settings(), "policy"))),
         "warnings": [],
@@ -234,5 +235,40 @@ def test_the_table_shows_nodes_what_found_no_place_and_the_price(desk: Desk) -> 
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert status == 3
     assert "toy-1 NodePool toy medium a spot 0.0500 1 3 6Gi 2" in lines
-    assert any(line.startswith("5 shop/stuck-0, shop/stuck-1, shop/stuck-2 and 2 more NodePool toy") for line in lines)
+    assert "5 shop/stuck-0, shop/stuck-1, shop/stuck-2 and 2 more" in lines
+    assert any(line.startswith("NodePool toy: needs 99 cpu") for line in lines)
+    fix = lines.index("fix: ask for at most 8 cpu instead of 99, what large of NodePool toy has room for")
+    assert lines[fix + 1] == "then all 5 fit on 5 new nodes (5 large), $0.5000 an hour"
     assert "1 of 6 pods placed, 1 new node for $0.0500 an hour" in lines
+
+
+def test_pods_of_one_trouble_come_as_one_group_with_what_would_help(desk: Desk) -> None:
+    """Case WHY-PENDING (c): the machine-readable twin."""
+    answer = desk.answer(POOL, a_deployment("stuck", replicas=2, nodeSelector={"team": "x"}), status=3)
+    (group,) = answer["refusals"]
+    (reason,) = group.pop("reasons")
+    assert [(miss["code"], miss["subject"]) for miss in reason["misses"]] == [("LabelUndefined", "team")]
+    assert group == {
+        "count": 2,
+        "pods": ["shop/stuck-0", "shop/stuck-1"],
+        "example": "shop/stuck-0",
+        "fix": {
+            "message": "add the label team=x to NodePool toy",
+            "changes": [
+                {
+                    "target": "pool",
+                    "pool": {"kind": "NodePool", "name": "toy"},
+                    "code": "AddLabel",
+                    "subject": "team",
+                    "before": "",
+                    "after": "x",
+                    "message": "add the label team=x to NodePool toy",
+                }
+            ],
+            "placed": 2,
+            "existingNodes": [],
+            "newNodes": {"small": 1},
+            "pricePerHour": 0.025,
+        },
+        "searched": True,
+    }

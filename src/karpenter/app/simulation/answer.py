@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from karpenter.app.simulation.refused import pool_data, reason_data, refusal_data
 from karpenter.model.resources import format_resources
-from karpenter.model.units import PoolKey
 from karpenter.provisioning.pending import Rejected
+from karpenter.scheduling.remedies import Refusal
 from karpenter.scheduling.snapshot import NodeView
 from karpenter.scheduling.solution import ClaimPlan, Reason, Solution, Unschedulable
 
@@ -36,6 +37,8 @@ class Answer:
     """The policy's values by their names in the settings."""
     warnings: tuple[str, ...]
     seconds: Seconds
+    refusals: tuple[Refusal, ...] = ()
+    """The pods that found no place, in groups, with what would help."""
 
     @property
     def is_all_placed(self) -> bool:
@@ -67,6 +70,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
         "newNodes": [node_data(plan) for plan in solution.new_claims],
         "placements": {str(key): solution.placements[key] for key in sorted(solution.placements)},
         "unschedulable": [_unschedulable(entry) for entry in solution.unschedulable],
+        "refusals": [refusal_data(refusal) for refusal in answer.refusals],
         "pricePerHour": {
             "existing": round(answer.existing_price, DIGITS),
             "new": round(float(solution.price), DIGITS),
@@ -88,7 +92,7 @@ def node_data(plan: ClaimPlan) -> dict[str, Any]:
     """Return one planned node in the form of `-o json`."""
     return {
         "name": plan.name,
-        "pool": _pool(plan.pool),
+        "pool": pool_data(plan.pool),
         "instanceType": plan.instance_type,
         "instanceTypes": list(plan.instance_types),
         "zone": plan.zone,
@@ -100,19 +104,4 @@ def node_data(plan: ClaimPlan) -> dict[str, Any]:
 
 
 def _unschedulable(entry: Unschedulable) -> dict[str, Any]:
-    return {
-        "pod": str(entry.pod.metadata.key),
-        "reasons": [
-            {
-                "pool": None if reason.pool is None else _pool(reason.pool),
-                "layer": reason.layer,
-                "code": reason.code,
-                "message": reason.message,
-            }
-            for reason in entry.reasons
-        ],
-    }
-
-
-def _pool(key: PoolKey) -> dict[str, str]:
-    return {"kind": key.kind, "name": key.name}
+    return {"pod": str(entry.pod.metadata.key), "reasons": [reason_data(reason) for reason in entry.reasons]}

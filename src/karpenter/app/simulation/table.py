@@ -13,10 +13,10 @@ from karpenter.app.simulation.answer import Answer
 from karpenter.app.simulation.columns import counted, table
 from karpenter.app.simulation.fleet import Fleet
 from karpenter.app.simulation.fleettable import fleet_tables
+from karpenter.app.simulation.refused import refusals_table
 from karpenter.model.resources import CPU, MEMORY, format_amount
-from karpenter.scheduling.solution import ClaimPlan, Unschedulable
+from karpenter.scheduling.solution import ClaimPlan
 
-_SHOWN_PODS = 3
 _PIPE_WIDTH = 200
 """Columns when the output is no terminal: files and pipes do not wrap."""
 
@@ -32,8 +32,8 @@ def print_answer(answer: Answer, fleet: Fleet | None = None, console: Console | 
         reused.pop(plan.name, None)
     if reused:
         out.print(_reused(reused))
-    if solution.unschedulable:
-        out.print(_unschedulable(solution.unschedulable))
+    if answer.refusals:
+        out.print(refusals_table(answer.refusals))
     out.print(_summary(answer))
     for part in fleet_tables(fleet) if fleet is not None else ():
         out.print(part)
@@ -70,26 +70,6 @@ def _reused(counts: Counter[str]) -> Table:
     for name in sorted(counts):
         made.add_row(name, str(counts[name]))
     return made
-
-
-def _unschedulable(entries: Sequence[Unschedulable]) -> Table:
-    """Pods with the same reasons make one row: a Deployment fails as one."""
-    grouped: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
-    for entry in entries:
-        reasons = tuple((str(r.pool or "every node"), r.code, r.message) for r in entry.reasons)
-        grouped.setdefault(reasons, []).append(str(entry.pod.metadata.key))
-    made = table("No place found", "PODS", "WHICH", "POOL", "CODE", "WHY", right=("PODS",))
-    for reasons, pods in grouped.items():
-        first = (str(len(pods)), _named(pods))
-        for pool, code, message in reasons or (("every node", "", ""),):
-            made.add_row(*first, pool, code, message)
-            first = ("", "")
-    return made
-
-
-def _named(pods: Sequence[str]) -> str:
-    shown = ", ".join(pods[:_SHOWN_PODS])
-    return f"{shown} and {len(pods) - _SHOWN_PODS} more" if len(pods) > _SHOWN_PODS else shown
 
 
 def _summary(answer: Answer) -> Text:
