@@ -100,7 +100,7 @@ def statement_of(
     fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[columns].any()]
     shapes = shapes_of(((item, id(known.row(item.rule))) for item in fit), hosts)
     leaders = [shape[0] for shape in shapes.members]
-    offers, prices, admits = offers_of(known, np.stack([known.row(item.rule)[columns] for item in leaders]), columns)
+    offers, prices, admits = offers_of(known, [item.rule for item in leaders], columns)
     problem = Problem(
         request=np.stack([item.request for item in leaders]),
         count=np.array([sum(item.left for item in shape) for shape in shapes.members]),

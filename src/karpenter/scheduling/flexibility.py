@@ -105,6 +105,8 @@ def shortened(spectra: Sequence[Spectrum], types: Ints, most: int) -> Ints:
 def lowered(requirements: Requirements, spectra: Sequence[Spectrum], types: Ints) -> Requirements:
     """Return requirements whose minValues ask for no more than these types bring (S-45)."""
     counts = {spectrum.key: spectrum.count(types) for spectrum in spectra if spectrum.count(types) < spectrum.least}
+    if not counts:
+        return requirements
     return Requirements(
         replace(requirement, min_values=max(1, counts[key])) if key in counts else requirement
         for key, requirement in requirements.items()

@@ -88,8 +88,7 @@ class Launcher:
 
     def _problem(self, shapes: Shapes, columns: Ints) -> tuple[Problem, Offers]:
         leaders = [shape[0] for shape in shapes.members]
-        rows = np.stack([self.bins.columns.row(item.rule)[columns] for item in leaders])
-        offers, prices, admits = offers_of(self.bins.columns, rows, columns)
+        offers, prices, admits = offers_of(self.bins.columns, [item.rule for item in leaders], columns)
         problem = Problem(
             request=np.stack([item.request for item in leaders]),
             count=np.array([sum(item.left for item in shape) for shape in shapes.members]),

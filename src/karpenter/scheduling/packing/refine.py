@@ -44,7 +44,10 @@ def _holds(problem: Problem, copies: Ints, offers: Ints) -> Bools:
     """Return which of the offers hold which loads (n×offers)."""
     amounts = copies @ problem.request
     holds: Bools = np.all(problem.room[offers] >= amounts[:, None], axis=2)
-    return holds & ~((copies > 0) @ ~problem.admits[offers].T)
+    # Numbers, because products of truth values have no fast routine.
+    unwelcome = (copies > 0).astype(np.float32) @ (~problem.admits[offers]).T.astype(np.float32)
+    holds &= unwelcome == 0
+    return holds
 
 
 def refined(mixture: Mixture, packing: Packing, *, fills: int, dice: Dice, progress: Progress = unheard) -> Packing:

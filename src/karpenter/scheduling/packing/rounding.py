@@ -15,14 +15,16 @@ _WORTH_A_MACHINE: Final = 0.3
 """Fractions from here on become one machine more while there are copies for it."""
 _GUESSED: Final = 0.4
 """The part that the first guess has in what shapes are worth when the rest is placed."""
-_TRIES: Final = 6
-"""Machines that are filled of each offer for what is left."""
-_GOOD_ENOUGH: Final = 0.985
-"""Patterns this close to the best are used too before new ones are made."""
+_TRIES, _FIRST_TRIES = 6, 3
+"""Machines that are filled of each offer for what is left: of a few offers, and of all of them."""
+_GOOD_ENOUGH: Final = 0.93
+"""Patterns this close to the best are used too before new ones are made. Closer costs turns and gains nothing."""
 _LOOSER: Final = 0.995
 """What is good enough is less with every turn, so that turns come to an end."""
+_LOOK_AGAIN: Final = 0.7
+"""All offers are looked at anew when the few fall behind, and no more is left than this share of last time."""
 _SHORT_LIST: Final = 24
-"""Offers that are filled anew for what is left; all are when the best of these falls behind."""
+"""The few offers."""
 
 
 def rounded(mixture: Mixture) -> Packing:
@@ -52,18 +54,21 @@ def placed(mixture: Mixture, ledger: Ledger, *, short_list: Ints | None = None) 
     if len(mixture.offer):
         worth = (1 - _GUESSED) * np.maximum(mixture.worth, 0.0) + _GUESSED * mixture.guess
     offers, reference = (mixture.offers, np.inf) if short_list is None else (short_list, 0.0)
-    good = _GOOD_ENOUGH
+    good, looked = _GOOD_ENOUGH, np.inf
     ends: list[Packing] = []
     while ledger.left.any():
         last = _last_machine(mixture, ledger)
         if last is not None and (not ends or ledger.cost + mixture.problem.price[last.offer] < ends[-1].cost):
             ends.append(ledger.packing(last))
-        rows = np.repeat(offers[affordable(mixture.problem, ledger.budget)[offers]], _TRIES)
+        tries = _FIRST_TRIES if offers is mixture.offers else _TRIES
+        rows = np.repeat(offers[affordable(mixture.problem, ledger.budget)[offers]], tries)
         copies = mixture.variants.draw(rows, ledger.left, worth)
         rate = mixture.rate(rows, copies, worth)
         order = np.argsort(-rate, kind="stable")
         best = float(rate[order[0]]) if len(order) else 0.0
-        if offers is not mixture.offers and (best <= 0 or best < reference * good):
+        left = int(ledger.left.sum())
+        fell_behind = best < reference * good and left <= looked * _LOOK_AGAIN
+        if offers is not mixture.offers and (best <= 0 or fell_behind):
             offers, reference = mixture.offers, np.inf
             continue
         if best <= 0:
@@ -72,7 +77,7 @@ def placed(mixture: Mixture, ledger: Ledger, *, short_list: Ints | None = None) 
             ledger.take(int(rows[at]), copies[at], np.inf)
         good *= _LOOSER
         if offers is mixture.offers:
-            offers, reference = _first_different(rows[order]), best
+            offers, reference, looked = _first_different(rows[order]), best, left
     return min([ledger.packing(), *ends[-1:]], key=Packing.rank)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from karpenter.scheduling.catalog import Floats, Ints
 from karpenter.scheduling.packing.dice import Dice
+from karpenter.scheduling.packing.filling import Filling
 from karpenter.scheduling.packing.groups import GroupTable
 from karpenter.scheduling.packing.problem import Problem
 
@@ -20,8 +21,6 @@ _DRAWN: Final = 20
 """Shapes that an empty machine is filled with at most."""
 _DRAWN_MORE: Final = 14
 """Shapes that join what a machine holds already."""
-_HALF_A_UNIT: Final = 0.25
-"""Amounts are whole numbers below 2**46: this much more room makes up for rounding and is no room for anything."""
 
 
 class Variants:
@@ -30,11 +29,7 @@ class Variants:
     def __init__(self, problem: Problem, *, dice: Dice) -> None:
         self._problem = problem
         self._dice = dice
-        self._used = np.flatnonzero(problem.request.any(axis=0))
-        self._request = np.ascontiguousarray(problem.request[:, self._used])
-        self._room = problem.room[:, self._used] + _HALF_A_UNIT
-        with np.errstate(divide="ignore"):
-            self._per_copy = 1.0 / self._request
+        self._filling = Filling(problem)
         self.groups = GroupTable(problem.groups, problem.clique, problem.most)
         self.filled = 0
         """Machines filled so far: the measure of effort."""
@@ -54,7 +49,9 @@ class Variants:
         if not len(wanted) or not len(offers):
             return base
         order = self._orders(offers, wanted, np.sqrt(left[wanted] * worth[wanted]), drawn=min(drawn, len(wanted)))
-        taken = self._take(offers, order, left, base=base)
+        more = left[order] - base[np.arange(len(offers)), order]
+        most = np.where(self._problem.admits[offers, order], more, 0).astype(np.float64)
+        taken = self._filling.take(offers, order, most, share=self._dice.roll(*order.shape), base=base)
         copies = base.copy()
         copies[np.arange(len(offers)), order] += taken.astype(np.int64)
         return copies
@@ -71,29 +68,3 @@ class Variants:
         else:
             first = np.argsort(waits, axis=1)
         return np.ascontiguousarray(wanted[first].T)
-
-    def _take(self, offers: Ints, order: Ints, left: Ints, *, base: Ints) -> Floats:
-        """Return how many copies of its shapes each row takes (steps×n): first a share of what fits, then all of it."""
-        room = self._room[offers] - base @ self._request
-        more = left[order] - base[np.arange(len(offers)), order]
-        most = np.where(self._problem.admits[offers, order], more, 0).astype(np.float64)
-        share, taken = self._dice.roll(*order.shape), np.zeros(order.shape)
-        request, per_copy = self._request[order], self._per_copy[order]
-        owners, matched = self.groups.owners[order], self.groups.matched[order]
-        spare, owned = self.groups.cap - base @ self.groups.matched, base @ self.groups.owners > 0
-        for topping_up in (False, True):
-            for step in range(len(order)):
-                fits = (room * per_copy[step]).min(axis=1)
-                np.minimum(fits, most[step] - taken[step], out=fits)
-                if len(self.groups):
-                    caps = self.groups.limit(owners[step], matched[step], spare=spare, owned=owned)
-                    np.minimum(fits, caps, out=fits)
-                np.floor(fits, out=fits)
-                if not topping_up:
-                    fits = np.where(fits > 0, np.maximum(1.0, np.floor(fits * share[step])), 0.0)
-                taken[step] += fits
-                room -= fits[:, None] * request[step]
-                if len(self.groups):
-                    spare -= fits[:, None] * matched[step]
-                    owned |= (fits > 0)[:, None] & owners[step]
-        return taken

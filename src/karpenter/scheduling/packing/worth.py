@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from karpenter.scheduling.catalog import Bools, Floats, Ints
-from karpenter.scheduling.packing.linear import cover
+from karpenter.scheduling.packing.linear import covers
 from karpenter.scheduling.packing.problem import Problem
 
 _LEAN = 1.12
@@ -54,12 +54,12 @@ def worth_of(problem: Problem, offers: Ints) -> Worth:
 
 def _alone(problem: Problem, offers: Ints) -> Floats:
     """Return the least price of a copy's largest share of a machine (S)."""
-    cheapest = np.full(len(problem.count), np.inf)
-    for at in offers:
-        share = (problem.request / np.maximum(problem.room[at], _TINY)).max(axis=1)
-        price = np.where(problem.admits[at] & (share <= 1 + _TINY), share * problem.price[at], np.inf)
-        np.minimum(cheapest, price, out=cheapest)
-    return cheapest
+    share = np.zeros((len(offers), len(problem.count)))
+    for resource in np.flatnonzero(problem.request.any(axis=0)):
+        room = np.maximum(problem.room[offers, resource], _TINY)
+        np.maximum(share, problem.request[:, resource] / room[:, None], out=share)
+    price = np.where(share <= 1 + _TINY, share * problem.price[offers, None], np.inf)
+    return np.asarray(np.where(problem.admits[offers], price, np.inf).min(axis=0, initial=np.inf))
 
 
 def _resource_prices(problem: Problem, members: Bools, offers: Ints) -> tuple[Floats, set[int]]:
@@ -69,8 +69,7 @@ def _resource_prices(problem: Problem, members: Bools, offers: Ints) -> tuple[Fl
     total = np.zeros(len(used))
     bought: set[int] = set()
     leans = [np.where(np.arange(len(used)) == r, _LEAN, 1.0) for r in (-1, *range(len(used)))]
-    for least in leans:
-        optimum = cover(problem.price[offers], rows, least)
+    for optimum in covers(problem.price[offers], rows, leans):
         total += optimum.duals
         bought.update(int(at) for at in offers[optimum.x > _TINY])
     prices = np.zeros(len(demand))
