@@ -15,6 +15,27 @@ ANY = "(any value)"
 """Stands for the value of a label that is wide open."""
 
 
+@dataclass(frozen=True, eq=False)
+class NodeFilter:
+    """Which nodes a pod's node affinity and node selector admit."""
+
+    selector: NodeSelector | None
+    labels: Mapping[str, str]
+    text: str
+    """The same for equal filters."""
+
+    @classmethod
+    def of(cls, pod: Pod) -> "NodeFilter":
+        node_affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+        selector = node_affinity.required if node_affinity else None
+        return cls(selector, pod.spec.node_selector, repr((selector, sorted(pod.spec.node_selector.items()))))
+
+    def admits(self, labels: Mapping[str, str]) -> bool:
+        if any(labels.get(canonical(key)) != value for key, value in self.labels.items()):
+            return False
+        return self.selector is None or any(term_holds(term, labels) for term in self.selector.node_selector_terms)
+
+
 @dataclass(frozen=True)
 class Shape:
     """One machine that a claim may get; a node has exactly one shape."""
@@ -36,59 +57,61 @@ class Shape:
         return frozenset((ANY,)) if opened.complement else opened.values
 
 
-@dataclass
+class Shapes:
+    """Every machine that a claim may get. Equal claims share one, so that its answers are found once."""
+
+    def __init__(self, each: Sequence[Shape]) -> None:
+        self.each = each
+        self._values: dict[tuple[str, str], frozenset[str]] = {}
+        self._surely: dict[str, bool] = {}
+        self._matches: dict[str, tuple[bool, bool]] = {}
+
+    def values(self, key: str, where: NodeFilter | None = None) -> frozenset[str]:
+        """Return every value that a label may have, in the shapes that a filter admits."""
+        known = key, where.text if where else ""
+        if known not in self._values:
+            admitting = (shape for shape in self.each if where is None or where.admits(shape.labels))
+            self._values[known] = frozenset().union(*(shape.values(key) for shape in admitting))
+        return self._values[known]
+
+    def have_surely(self, key: str) -> bool:
+        """Return whether a label will be there in every shape."""
+        if key not in self._surely:
+            self._surely[key] = all(shape.values(key) for shape in self.each)
+        return self._surely[key]
+
+    def matches(self, where: NodeFilter) -> tuple[bool, bool]:
+        """Return whether a filter may admit the machine, and whether it surely does."""
+        if where.text not in self._matches:
+            admitted = [where.admits(shape.labels) for shape in self.each]
+            self._matches[where.text] = any(admitted), all(admitted)
+        return self._matches[where.text]
+
+
+@dataclass(eq=False)
 class Home:
     """A node or a planned machine in the finished state."""
 
     name: str
     taints: tuple[Taint, ...]
-    shapes: Sequence[Shape]
+    shapes: Shapes
     bound: Sequence[Pod] = ()
     placed: Sequence[Pod] = ()
     view: NodeView | None = None
     """None for a machine to launch."""
-    _values: dict[str, frozenset[str]] = field(default_factory=dict)
-    _terms: dict[str, list[bool]] = field(default_factory=dict)
 
-    def values(self, key: str) -> frozenset[str]:
-        """Return every value that the label may have, in whatever shape the machine comes."""
-        if key == HOSTNAME:
-            return frozenset((self.name,))
-        if key not in self._values:
-            self._values[key] = frozenset().union(*(shape.values(key) for shape in self.shapes))
-        return self._values[key]
-
-    def values_for(self, key: str, selector: NodeSelector | None, labels: Mapping[str, str]) -> frozenset[str]:
-        """Return the values that the label may have where node affinity and node selector hold."""
-        if key == HOSTNAME:
-            return self.values(key)
-        known = repr((key, selector, sorted(labels.items())))
-        if known not in self._values:
-            admitting = (shape for shape in self.shapes if _admits(shape, selector, labels))
-            self._values[known] = frozenset().union(*(shape.values(key) for shape in admitting))
-        return self._values[known]
+    def values(self, key: str, where: NodeFilter | None = None) -> frozenset[str]:
+        """Return every value that the label may have where a filter admits the machine."""
+        return frozenset((self.name,)) if key == HOSTNAME else self.shapes.values(key, where)
 
     def has_surely(self, key: str) -> bool:
         """Return whether the label will be there in every shape."""
-        return key == HOSTNAME or all(shape.values(key) for shape in self.shapes)
-
-    def matches(self, selector: NodeSelector | None, labels: Mapping[str, str]) -> tuple[bool, bool]:
-        """Return whether node affinity and node selector may hold, and whether they surely do."""
-        known = repr((selector, sorted(labels.items())))
-        if known not in self._terms:
-            self._terms[known] = [_admits(shape, selector, labels) for shape in self.shapes]
-        return any(self._terms[known]), all(self._terms[known])
+        return key == HOSTNAME or self.shapes.have_surely(key)
 
     @property
     def staying(self) -> Iterator[Pod]:
         """Bound pods that stay."""
         return (pod for pod in self.bound if not is_terminating(pod))
-
-
-def _admits(shape: Shape, selector: NodeSelector | None, labels: Mapping[str, str]) -> bool:
-    if any(shape.labels.get(canonical(key)) != value for key, value in labels.items()):
-        return False
-    return selector is None or any(term_holds(term, shape.labels) for term in selector.node_selector_terms)
 
 
 def term_holds(term: NodeSelectorTerm, labels: Mapping[str, str], *, but: str = "") -> bool:

@@ -64,7 +64,7 @@ def _unmountable(home: Home, pod: Pod, volumes: Volumes, hosts: frozenset[str]) 
             volume = volumes.volumes.get(spec.volume_name)
             if volume is None:
                 yield f"volume {spec.volume_name} does not exist"
-            elif not all(_reaches(volume, shape, hosts) for shape in home.shapes):
+            elif not all(_reaches(volume, shape, hosts) for shape in home.shapes.each):
                 yield f"volume {spec.volume_name} is elsewhere"
         else:
             yield from _unmakeable(home, key, _class(spec, volumes))
@@ -104,7 +104,7 @@ def _unmakeable(home: Home, key: ObjectKey, chosen: StorageClass | None) -> Iter
             all(shape.labels.get(canonical(e.key)) in e.values for e in topology.match_label_expressions)
             for topology in chosen.allowed_topologies
         )
-        for shape in home.shapes
+        for shape in home.shapes.each
     ):
         yield f"claim {key} could not get its volume there"
 
@@ -124,11 +124,11 @@ def _attached(pod: Pod, volumes: Volumes) -> Iterator[tuple[str, str]]:
 
 
 def _attachments(home: Home, volumes: Volumes) -> Iterator[str]:
-    if not home.placed:
+    if not any(pod.spec.volumes for pod in home.placed):
         return
     before = {attached for pod in home.bound for attached in _attached(pod, volumes)}
     after = before | {attached for pod in home.placed for attached in _attached(pod, volumes)}
-    for shape in home.shapes:
+    for shape in home.shapes.each:
         for driver, most in _limits(home, shape).items():
             count = sum(one == driver for one, _ in after)
             if count > most and count > sum(one == driver for one, _ in before):
@@ -156,12 +156,13 @@ def _ports_of(pod: Pod) -> set[tuple[str, int, str]]:
 
 
 def _ports(home: Home) -> Iterator[str]:
-    for shape in home.shapes:
-        present = [*home.bound, *shape.daemons]
-        for pod in home.placed:
-            for other in present:
-                for one in _ports_of(pod):
-                    for two in _ports_of(other):
+    placed = [(pod, wanted) for pod in home.placed if (wanted := _ports_of(pod))]
+    for shape in home.shapes.each if placed else ():
+        present = [(pod, _ports_of(pod)) for pod in (*home.bound, *shape.daemons)]
+        for pod, wanted in placed:
+            for other, taken in present:
+                for one in wanted:
+                    for two in taken:
                         if one[1:] == two[1:] and (one[0] == two[0] or WILDCARDS & {one[0], two[0]}):
                             yield f"{pod.metadata.key} and {other.metadata.key} on {home.name} both want port {one}"
-            present.append(pod)
+            present.append((pod, wanted))

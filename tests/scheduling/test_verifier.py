@@ -151,7 +151,7 @@ def test_the_first_of_its_kind_may_be_alone_but_not_while_others_are_elsewhere()
 def test_one_companion_has_to_be_meant_by_all_terms() -> None:
     half = [a_pod("half", cpu="100m", labels={"app": "db"}, node="a"), a_pod("other", labels={"tier": "x"}, node="a")]
     both = near(term(selector={"matchLabels": {"app": "db"}}), term(selector={"matchLabels": {"tier": "x"}}))
-    assert len(verdict(zones("a", pods=half), {"a": web(1, affinity=both)})) == 2
+    assert len(verdict(zones("a", pods=half), {"a": web(1, affinity=both)})) == 1
 
 
 def test_pods_that_wait_for_each_other_are_a_deadlock() -> None:
