@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.inputs import Catalogue, Scenario, load_scenario
+from benchmarks.peers import peer_solution
 from benchmarks.workloads import scenario
 from karpenter.scheduling import Demand, Options, Policy, Solution, solve
 from tests.scheduling.verifier import breaches
@@ -44,8 +45,6 @@ RACES = (
     "kwok144-diverse-5000",
 )
 GENERATED = (("deploy50", 10_000), ("homogeneous", 10_000), ("zonalspread", 10_000), ("diverse", 1_000))
-JUDGED_UP_TO = 500
-"""Pods up to which the verifier, which goes pod by pod and takes minutes for thousands, judges a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,7 @@ class Peer:
     price: float | None
     nodes: int | None
     bound: float | None
+    plan: Solution | None = None
 
 
 def main() -> None:
@@ -64,15 +64,15 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="scenarios; all by default")
     parser.add_argument("--inputs", type=Path, default=_default_inputs(), help="folder of recorded inputs")
     parser.add_argument("--rounds", type=int, nargs="*", default=None, help="efforts to race; first answer and default")
-    parser.add_argument("--judge", type=int, default=JUDGED_UP_TO, help="verify plans of up to so many pods")
+    parser.add_argument("--no-judge", action="store_true", help="do not verify the plans, ours and the peer's")
     arguments = parser.parse_args()
     recorded = arguments.inputs is not None and (arguments.inputs / "baseline.json").exists()
     races = _recorded(arguments.inputs, arguments.names or RACES) if recorded else _generated()
-    console = Console(width=140)
+    console = Console(width=160)
     table = _table()
     for race, peer in races:
         for rounds in arguments.rounds or sorted({0, Options().rounds}):
-            table.add_row(*_race(race, peer, rounds=rounds, judge=arguments.judge))
+            table.add_row(*_race(race, peer, rounds=rounds, judge=not arguments.no_judge))
             console.print(f"{race.name}: done with {rounds} rounds", style="dim", highlight=False)
     console.print(table)
 
@@ -87,10 +87,11 @@ def _recorded(folder: Path, names: tuple[str, ...] | list[str]) -> Iterator[tupl
     baseline = json.loads((folder / "baseline.json").read_text(encoding="utf-8"))
     runs = {run["scenario"]: run for run in baseline["runs"] if run["workers"] == 1}
     for name in names:
-        yield load_scenario(folder, name, catalogues), _peer(runs.get(name, {}))
+        race = load_scenario(folder, name, catalogues)
+        yield race, _peer(runs.get(name, {}), peer_solution(folder, race))
 
 
-def _peer(run: Mapping[str, float]) -> Peer:
+def _peer(run: Mapping[str, float], plan: Solution | None) -> Peer:
     nodes = run.get("nodes")
     finished = not run.get("timedOut")
     return Peer(
@@ -98,6 +99,7 @@ def _peer(run: Mapping[str, float]) -> Peer:
         price=run.get("totalPricePerHour") if finished else None,
         nodes=int(nodes) if nodes is not None and finished else None,
         bound=run.get("lpLowerBoundPrice"),
+        plan=plan,
     )
 
 
@@ -106,7 +108,7 @@ def _generated() -> Iterator[tuple[Scenario, Peer]]:
         yield scenario(mix, count), Peer(None, None, None, None)
 
 
-def _race(race: Scenario, peer: Peer, *, rounds: int, judge: int) -> tuple[str, ...]:
+def _race(race: Scenario, peer: Peer, *, rounds: int, judge: bool) -> tuple[str, ...]:
     options = Options(policy=FREE, rounds=rounds)
     demand = Demand.each(race.pods)
     gc.collect()
@@ -126,7 +128,8 @@ def _race(race: Scenario, peer: Peer, *, rounds: int, judge: int) -> tuple[str, 
         _shown(peer.price, 1),
         f"{solution.price:.1f}",
         _bound(solution, peer),
-        _validity(race, demand, solution, options=options, judge=judge),
+        _validity(race, peer.plan, options=options, judge=judge),
+        _validity(race, solution, options=options, judge=judge),
     )
 
 
@@ -138,11 +141,16 @@ def _bound(solution: Solution, peer: Peer) -> str:
     return f"{best:.1f} (+{(solution.price / best - 1) * 100:.1f} %)"
 
 
-def _validity(race: Scenario, demand: Demand, solution: Solution, *, options: Options, judge: int) -> str:
-    if len(race.pods) > judge:
-        return f"{len(solution.unschedulable)} left"
-    found = breaches(race.snapshot, demand, solution, options)
-    return f"{len(solution.unschedulable)} left, {len(found) or 'no'} breaches"
+def _validity(race: Scenario, plan: Solution | None, *, options: Options, judge: bool) -> str:
+    """Say how many pods a plan leaves and how many rules it breaks in the strict, finished-state sense."""
+    if plan is None:
+        return "–"
+    left = f"{len(race.pods) - len(plan.placements)} left"
+    return (
+        f"{left}, {len(breaches(race.snapshot, Demand.each(race.pods), plan, options)) or 'no'} breaches"
+        if judge
+        else left
+    )
 
 
 def _shown(value: float | None, digits: int) -> str:
@@ -162,9 +170,12 @@ def _table() -> Table:
         "Go $/h",
         "$/h",
         "bound",
+        "Go plan",
         "plan",
     ):
-        table.add_column(heading, justify="left" if heading in {"input", "bound", "plan"} else "right", no_wrap=True)
+        table.add_column(
+            heading, justify="left" if heading in {"input", "bound", "Go plan", "plan"} else "right", no_wrap=True
+        )
     return table
 
 

@@ -17,13 +17,9 @@ def hard_constraints(pod: Pod) -> list[TopologySpreadConstraint]:
 def breaches(town: Town) -> Iterator[str]:
     """Yield every placed pod that states a spread which does not hold where the pod is."""
     tallies: dict[str, Tally] = {}
-    judged: set[tuple[str, str]] = set()
     for who in town.residents:
         for constraint in hard_constraints(who.pod) if who.is_new else ():
             rule = Rule.of(constraint, who.pod)
-            if (rule.text, who.home.name) in judged:
-                continue
-            judged.add((rule.text, who.home.name))
             if not all(who.home.has_surely(one) for one in rule.keys):
                 lacking = ", ".join(rule.keys)
                 yield f"{who.pod.metadata.key} on {who.home.name}: may lack a label of its spread ({lacking})"

@@ -54,7 +54,7 @@ def apart(*terms: dict) -> dict:
 
 def test_an_uneven_spread_is_found() -> None:
     pods = web(3, spread=[spread()])
-    assert len(verdict(zones("a", "b"), {"a": pods})) == 1
+    assert len(verdict(zones("a", "b"), {"a": pods})) == 3
     assert verdict(zones("a", "b"), {"a": pods[:2], "b": pods[2:]}) == []
 
 
@@ -76,18 +76,18 @@ def test_nodes_that_the_pod_may_not_use_count_only_when_the_policy_says_so() -> 
     pods = web(2, spread=[spread()], node_selector={labels.ZONE: "a"})
     everywhere = web(2, spread=[spread(nodeAffinityPolicy="Ignore")], node_selector={labels.ZONE: "a"})
     assert verdict(zones("a", "b"), {"a": pods}) == []
-    assert len(verdict(zones("a", "b"), {"a": everywhere})) == 1
+    assert len(verdict(zones("a", "b"), {"a": everywhere})) == 2
 
 
 def test_tainted_nodes_count_unless_the_policy_honours_taints() -> None:
     nodes = [*zones("a"), *zones("b", taints=["dedicated=x:NoSchedule"])]
-    assert len(verdict(nodes, {"a": web(2, spread=[spread()])})) == 1
+    assert len(verdict(nodes, {"a": web(2, spread=[spread()])})) == 2
     assert verdict(nodes, {"a": web(2, spread=[spread(nodeTaintsPolicy="Honor")])}) == []
 
 
 def test_too_few_domains_make_the_least_count_zero() -> None:
     pods = web(4, spread=[spread(minDomains=3)])
-    assert len(verdict(zones("a", "b"), {"a": pods[:2], "b": pods[2:]})) == 2
+    assert len(verdict(zones("a", "b"), {"a": pods[:2], "b": pods[2:]})) == 4
     assert verdict(zones("a", "b"), {"a": pods[:1], "b": pods[1:2]}) == []
 
 
