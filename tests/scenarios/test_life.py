@@ -71,7 +71,20 @@ async def test_a_pod_that_does_not_tolerate_the_taint_stays_pending_with_an_even
         await clock.sleep(15)
         messages = [event["message"] for event in await world.events("FailedScheduling")]
         assert any("example.com/special-taint" in message and "Provisioner default" in message for message in messages)
+        fix = "fix: let it tolerate example.com/special-taint:NoSchedule, the taint of Provisioner default"
+        assert any(message.endswith(fix) for message in messages)
         assert await world.claims() == []
+
+
+async def test_a_pod_that_stays_pending_is_told_once_in_five_minutes(clock: LoopClock) -> None:
+    async with a_world(clock) as world:
+        await world.apply(NODE_TEMPLATE, PROVISIONER)
+        await world.create_pods(a_pod_manifest("intolerant", tolerations=[]))
+        await clock.sleep(290)
+        (event,) = [each for each in await world.events("FailedScheduling") if "fix: " in each["message"]]
+        assert event.get("count", 1) == 1
+        await clock.sleep(60)
+        assert [each["count"] for each in await world.events("FailedScheduling") if "fix: " in each["message"]] == [2]
 
 
 async def test_deleting_a_node_drains_it_and_its_pods_run_again_elsewhere(clock: LoopClock) -> None:

@@ -16,6 +16,7 @@ from karpenter.model.pods import is_provisionable
 from karpenter.model.units import ObjectKey, UnixSeconds
 from karpenter.provisioning.batcher import Batcher
 from karpenter.provisioning.pending import admit
+from karpenter.provisioning.refusals import Refusals
 from karpenter.provisioning.writing import ClaimWriter
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
@@ -25,7 +26,6 @@ from karpenter.runtime.events import EventRecorder
 from karpenter.runtime.kube import WatchEvent
 from karpenter.runtime.metrics import Metrics
 from karpenter.scheduling import Demand, Options, Snapshot, Solution, solve
-from karpenter.scheduling.solution import Unschedulable
 from karpenter.state.cluster import ClusterState
 from karpenter.state.refs import pod_ref
 
@@ -34,7 +34,6 @@ log = logs.get("provisioner")
 UNSYNCED_S: Final = 1.0
 RETRIGGER_S: Final = 10.0
 """A pod that is still pending asks again after this long (POD-3)."""
-FAILED_SCHEDULING_DEDUPE_S: Final = 300.0
 SHOWN_PODS: Final = 5
 
 
@@ -76,6 +75,7 @@ class Provisioner:
         self._clock = clock
         self._metrics = metrics
         self._settings = settings
+        self._refusals = Refusals(recorder, clock, settings.options)
         self._planner = Singleton(self.name, self._plan, clock=clock, metrics=metrics)
 
     def on_pod(self, event: WatchEvent[Pod]) -> None:
@@ -128,7 +128,7 @@ class Provisioner:
         self._metrics.scheduler_ignored_pods_count.set(len(rejected))
         for item in rejected:
             if item.message:
-                self._fail(item.pod, item.message)
+                self._refusals.fail(item.pod, item.message)
         if not pods:
             return Solution()
         log.info("found provisionable pod(s)", pods=_shown(pod.metadata.key for pod in pods))
@@ -137,6 +137,7 @@ class Provisioner:
             # A replacement was asked for while we were thinking: some of these pods may go there.
             return None
         await self._act(snapshot, solution)
+        await self._refusals.tell(snapshot, pods, solution)
         return solution
 
     async def _solve(self, snapshot: Snapshot, pods: tuple[Pod, ...]) -> Solution:
@@ -157,12 +158,8 @@ class Provisioner:
         for plan in solution.new_claims:
             if plan.name in written.refusals:
                 for pod in (pod for pod in plan.pods if not pod.spec.node_name):
-                    self._fail(pod, written.refusals[plan.name])
+                    self._refusals.fail(pod, written.refusals[plan.name])
         self._metrics.scheduler_unschedulable_pods_count.labels(controller=self.name).set(len(solution.unschedulable))
-        for refused in solution.unschedulable:
-            # A pod that still runs on a leaving node has nothing to complain of yet.
-            if not refused.pod.spec.node_name:
-                self._fail(refused.pod, _words(refused))
 
     def _keep_room(
         self, snapshot: Snapshot, placements: Mapping[ObjectKey, str], names: Mapping[str, str | None]
@@ -186,16 +183,6 @@ class Provisioner:
             if name is not None and not pod.spec.node_name:
                 kind = "node" if name in nodes else "nodeclaim"
                 self._recorder.record(pod_ref(pod), "Normal", "Nominated", f"Pod should schedule on: {kind}/{name}")
-
-    def _fail(self, pod: Pod, message: str) -> None:
-        log.debug("could not schedule pod", pod=str(pod.metadata.key), error=message)
-        self._recorder.record(pod_ref(pod), "Warning", "FailedScheduling", message, dedupe_s=FAILED_SCHEDULING_DEDUPE_S)
-
-
-def _words(refused: Unschedulable) -> str:
-    """Return all reasons as one line, the nearest miss first."""
-    told = [f"{reason.pool}: {reason.message}" if reason.pool else reason.message for reason in refused.reasons]
-    return "; ".join(told) or "no pool could take the pod"
 
 
 def _shown(keys: Iterable[ObjectKey]) -> str:

@@ -152,7 +152,7 @@ class EventRecorder:
             self._dropped.labels("reason_limit").inc()
             return
         _remember(self._recorded_at, fact, now)
-        self._enqueue(fact, _Occurrence(about, _shortened(message), now, now))
+        self._enqueue(fact, _Occurrence(about, shortened(message), now, now))
 
     async def run(self) -> None:
         """Write what is recorded until cancelled."""
@@ -254,5 +254,6 @@ def _remember(memory: OrderedDict[_Fact, V], fact: _Fact, value: V) -> None:
         memory.popitem(last=False)
 
 
-def _shortened(message: str) -> str:
-    return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
+def shortened(message: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Return a message cut to what an event may hold."""
+    return message if len(message) <= longest else f"{message[: longest - 1]}…"
