@@ -19,6 +19,7 @@ from karpenter.app.simulation.answer import Answer, Seconds, as_data, with_rejec
 from karpenter.app.simulation.case import Case, Circumstances, read_case
 from karpenter.app.simulation.dumps import completed
 from karpenter.app.simulation.fleet import give_back, with_fleet
+from karpenter.app.simulation.progress import shown_progress
 from karpenter.app.simulation.table import print_answer
 from karpenter.disruption.options import DisruptionOptions
 from karpenter.provisioning.pending import admit
@@ -26,6 +27,7 @@ from karpenter.scheduling import solve
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.policy import Options
 from karpenter.scheduling.remedies import refusals_of
+from karpenter.scheduling.reporter import Reporter, unheard
 
 PLACED, NOT_ALL_PLACED = 0, 3
 
@@ -83,7 +85,9 @@ def simulate(
     case = read_case(file, settings, Circumstances(catalog=catalog, seed=seed, strict=strict, now=now))
     if disrupt:
         case = replace(case, snapshot=completed(case.snapshot))
-    answer = answer_for(case, settings, options, load_s=time.perf_counter() - started)
+    load_s = time.perf_counter() - started
+    with shown_progress() as reporter:
+        answer = answer_for(case, settings, options, load_s=load_s, reporter=reporter)
     ways = DisruptionOptions(solve=options, expiration=settings.expiration)
     fleet = give_back(case.snapshot, answer.solution, ways, until_settled=until_settled) if disrupt else None
     if output == "table":
@@ -100,12 +104,14 @@ def _written(data: Mapping[str, Any], output: Literal["json", "yaml"]) -> str:
     return yaml.dump(dict(data), Dumper=yaml.SafeDumper, sort_keys=False, allow_unicode=True)
 
 
-def answer_for(case: Case, settings: Settings, options: Options, *, load_s: float = 0.0) -> Answer:
+def answer_for(
+    case: Case, settings: Settings, options: Options, *, load_s: float = 0.0, reporter: Reporter | None = None
+) -> Answer:
     """Return where the pending pods would go."""
     started, cpu = time.perf_counter(), time.process_time()
     accepted, rejected = admit(case.snapshot.pending)
     demand = Demand.each(accepted)
-    solution = solve(case.snapshot, demand, options)
+    solution = solve(case.snapshot, demand, options, reporter=reporter)
     seconds = Seconds(load_s, time.perf_counter() - started, time.process_time() - cpu)
     solution = with_rejected(solution, rejected)
     return Answer(
@@ -114,5 +120,7 @@ def answer_for(case: Case, settings: Settings, options: Options, *, load_s: floa
         policy=shown(settings, "policy"),
         warnings=case.warnings,
         seconds=seconds,
-        refusals=refusals_of(case.snapshot, demand, solution, options=options),
+        refusals=refusals_of(
+            case.snapshot, demand, solution, options=options, progress=reporter.progress if reporter else unheard
+        ),
     )

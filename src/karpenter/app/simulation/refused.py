@@ -123,8 +123,8 @@ def outcome(remedy: Remedy, pods: int) -> str:
     named = ", ".join(f"{number} {kind}" for kind, number in remedy.machines[:_SHOWN_PLACES])
     named += f" and {len(remedy.machines) - _SHOWN_PLACES} other types" if len(remedy.machines) > _SHOWN_PLACES else ""
     places = [f"{count} new node{'' if count == 1 else 's'} ({named}), ${remedy.price:.4f} an hour"] if count else []
-    if remedy.nodes:
-        listed = ", ".join(remedy.nodes[:_SHOWN_PLACES])
-        more = len(remedy.nodes) - _SHOWN_PLACES
-        places.append(listed + (f" and {more} others" if more > 0 else ""))
+    if len(remedy.nodes) > _SHOWN_PLACES:
+        places.append(f"{len(remedy.nodes)} nodes of the plan or there already")
+    elif remedy.nodes:
+        places.append(", ".join(remedy.nodes))
     return f"{who} on {' and '.join(places)}"

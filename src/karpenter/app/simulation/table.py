@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from karpenter.app.simulation.answer import Answer
-from karpenter.app.simulation.columns import counted, table
+from karpenter.app.simulation.columns import counted
 from karpenter.app.simulation.fleet import Fleet
 from karpenter.app.simulation.fleettable import fleet_tables
+from karpenter.app.simulation.nodestable import new_nodes, reused_nodes
 from karpenter.app.simulation.refused import refusals_table
-from karpenter.model.resources import CPU, MEMORY, format_amount
-from karpenter.scheduling.solution import ClaimPlan
 
 _PIPE_WIDTH = 200
 """Columns when the output is no terminal: files and pipes do not wrap."""
@@ -26,12 +23,12 @@ def print_answer(answer: Answer, fleet: Fleet | None = None, console: Console | 
     out = console or _console()
     solution = answer.solution
     if solution.new_claims:
-        out.print(_new_nodes(solution.new_claims))
+        out.print(new_nodes(solution.new_claims, out))
     reused = Counter(solution.placements.values())
     for plan in solution.new_claims:
         reused.pop(plan.name, None)
     if reused:
-        out.print(_reused(reused))
+        out.print(reused_nodes(reused))
     if answer.refusals:
         out.print(refusals_table(answer.refusals))
     out.print(_summary(answer))
@@ -44,32 +41,6 @@ def print_answer(answer: Answer, fleet: Fleet | None = None, console: Console | 
 def _console() -> Console:
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
-
-
-def _new_nodes(plans: Sequence[ClaimPlan]) -> Table:
-    numbers = ("$/H", "PODS", "CPU", "MEMORY", "TYPES")
-    made = table("New nodes", "NAME", "POOL", "TYPE", "ZONE", "CAPACITY", *numbers, right=numbers)
-    for plan in plans:
-        made.add_row(
-            plan.name,
-            str(plan.pool),
-            plan.instance_type,
-            plan.zone,
-            plan.capacity_type,
-            f"{plan.price:.4f}",
-            str(len(plan.pods)),
-            format_amount(CPU, plan.requests.get(CPU, 0)),
-            format_amount(MEMORY, plan.requests.get(MEMORY, 0)),
-            str(len(plan.instance_types)),
-        )
-    return made
-
-
-def _reused(counts: Counter[str]) -> Table:
-    made = table("Room on nodes there are", "NODE", "PODS", right=("PODS",))
-    for name in sorted(counts):
-        made.add_row(name, str(counts[name]))
-    return made
 
 
 def _summary(answer: Answer) -> Text:

@@ -6,7 +6,7 @@ everything else that was planned is there. Effort is counted in solves, so equal
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -20,7 +20,7 @@ from karpenter.scheduling.remedies.change import Candidate, Proposal, Remedy, Wo
 from karpenter.scheduling.remedies.nearest import MOST_CHANGES
 from karpenter.scheduling.remedies.pools import raise_limit, with_limits
 from karpenter.scheduling.remedies.proposals import more_nodes, proposals
-from karpenter.scheduling.reporter import StopCheck, never
+from karpenter.scheduling.reporter import Progress, StopCheck, never, unheard
 from karpenter.scheduling.requests import requests_of
 from karpenter.scheduling.snapshot import Snapshot
 from karpenter.scheduling.solution import Miss, Reason, Solution, Unschedulable
@@ -73,6 +73,7 @@ def refusals_of(
     options: Options,
     effort: Effort | None = None,
     stop: StopCheck = never,
+    progress: Progress = unheard,
 ) -> tuple[Refusal, ...]:
     """Return the pods that a solution leaves pending, grouped, the largest group first, with what would help.
 
@@ -86,10 +87,15 @@ def refusals_of(
     most = None if options.max_nodes is None else max(0, options.max_nodes - planned)
     later = aftermath(snapshot, demand.pods, solution)
     found: list[Refusal] = []
+    all_solves = left.solves
+
+    def tell() -> None:
+        progress("trying what would help", min(all_solves - left.solves, all_solves), all_solves)
+
     for at, group in enumerate(groups):
         if at < left.groups and _may_be_helped(group) and not stop():
             world = World(later, group.pods, replace(options, rounds=0, max_nodes=most))
-            search = _Search(world, group.example, planned, left, stop)
+            search = _Search(world, group.example, planned, left, stop, tell)
             remedy = search.run(group.reasons)
             found.append(replace(group, remedy=remedy, is_searched=not search.is_cut_short))
         else:
@@ -163,6 +169,8 @@ class _Search:
     """How many new nodes the plan has that left the pods out."""
     effort: Effort
     stop: StopCheck
+    tell: Callable[[], None]
+    """Called before every solve."""
     is_cut_short: bool = False
 
     def run(self, reasons: Sequence[Reason]) -> Remedy | None:
@@ -202,6 +210,7 @@ class _Search:
         if self.effort.solves <= 0 or self.stop():
             self.is_cut_short = True
             return None
+        self.tell()
         self.effort.solves -= 1 + len(world.pods) // _PODS_A_SOLVE
         return solve(world.snapshot, Demand.each(world.pods), world.options, stop=self.stop)
 
