@@ -9,6 +9,7 @@ from karpenter.app.settings import SETTINGS, Settings, read_settings, shown, tab
 from karpenter.provisioning.batcher import BatchWindow
 from karpenter.scheduling.policy import Policy
 
+UNKNOWN = "unknown field; known are defaultConstraints"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
@@ -37,6 +38,17 @@ def test_a_flag_wins_over_its_variable_and_the_last_flag_over_the_others() -> No
     assert read_settings(flags, {"BATCH_IDLE_DURATION": "2s"}).batch.idle_s == 4.0
 
 
+def test_s39_default_spread_is_a_document_of_the_schedulers_configuration() -> None:
+    document = (
+        "podTopologySpread: {defaultConstraints: [{maxSkew: 2, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway}]}"
+    )
+    (constraint,) = read_settings([], {"SCHEDULER_CONFIG": document}).policy.default_spread
+    assert (constraint.max_skew, constraint.topology_key) == (2, "rack")
+    (row,) = (setting for setting in SETTINGS if setting.key == "policy.defaultSpread")
+    again = read_settings([f"policy.defaultSpread={row.form.show((constraint,))}"], {})
+    assert again.policy.default_spread == (constraint,)
+
+
 def test_an_empty_variable_is_as_good_as_none() -> None:
     assert read_settings([], {"BATCH_IDLE_DURATION": ""}) == Settings()
 
@@ -47,6 +59,11 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
         ("policy.nodefee=1", "--set policy.nodefee: there is no such setting, did you mean policy.nodeFee?"),
         ("batch.idle=1s", "--set batch.idle: there is no such setting, did you mean batch.idleDuration?"),
         ("policy.rails", "--set policy.rails: a value is missing, write policy.rails=VALUE"),
+        (
+            "policy.defaultSpread={podTopologySpread: {defaultConstraint: []}}",
+            f"--set policy.defaultSpread: podTopologySpread.defaultConstraint: {UNKNOWN}",
+        ),
+        ("policy.defaultSpread={", "--set policy.defaultSpread: '{' is neither YAML nor `none`"),
         ("policy.rails=maybe", "--set policy.rails: 'maybe' is neither on nor off"),
         ("policy.nodeFee=-1", "--set policy.nodeFee: '-1' is not a number of 0 or more"),
         ("policy.nodeFee=nan", "--set policy.nodeFee: 'nan' is not a number of 0 or more"),

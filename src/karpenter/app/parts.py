@@ -61,7 +61,14 @@ class Parts:
         self._metrics = metrics
         self._options = Options(policy=settings.policy)
         self.state = ClusterState()
-        self.informers = ClusterInformers(client, self.state, clock=clock, metrics=metrics, namespace=namespace)
+        self.informers = ClusterInformers(
+            client,
+            self.state,
+            clock=clock,
+            metrics=metrics,
+            namespace=namespace,
+            watches_selectors=bool(settings.policy.default_spread),
+        )
         self.recorder = EventRecorder(client, clock, metrics=metrics)
         self.memory = Memory(client, clock=clock, namespace=namespace, backoff=_backoff("memory"))
         self.found = FoundAllocatable(self.memory)

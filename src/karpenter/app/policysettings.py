@@ -18,6 +18,7 @@ from karpenter.app.forms import (
     Setting,
     choice,
 )
+from karpenter.app.spreadform import DEFAULT_SPREAD
 from karpenter.scheduling.policy import MinValuesPolicy, PreferencePolicy
 
 POLICY_SETTINGS: Final[tuple[Setting, ...]] = (
@@ -159,6 +160,14 @@ POLICY_SETTINGS: Final[tuple[Setting, ...]] = (
         "performance",
         PERFORMANCE,
         "Speed of a vCPU by instance family, such as `c7g=1.3,m5=0.8`; machines are then compared by price and speed.",
+    ),
+    Setting(
+        "policy.defaultSpread",
+        "default_spread",
+        DEFAULT_SPREAD,
+        "Spread constraints of pods that state none of their own and belong to a Service or a workload, as in the "
+        "scheduler's configuration: `podTopologySpread.defaultConstraints`.",
+        variable="SCHEDULER_CONFIG",
     ),
     Setting(
         "policy.minValues",

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
+import msgspec
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -287,7 +289,9 @@ def value_of(settings: Settings, setting: Setting) -> object:
 def shown(settings: Settings, part: str) -> dict[str, object]:
     """Return one part's values by their name in the table, durations in seconds: what `simulate` prints as `policy`."""
     return {
-        setting.key.partition(".")[2]: value_of(settings, setting) for setting in SETTINGS if part_of(setting) == part
+        setting.key.partition(".")[2]: msgspec.to_builtins(value_of(settings, setting))
+        for setting in SETTINGS
+        if part_of(setting) == part
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from karpenter.model import core
+from karpenter.model import core, selecting
 from karpenter.model.errors import KarpenterError
 
 T = TypeVar("T")
@@ -43,9 +43,15 @@ PVCS: Final = Resource(
     "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", core.PersistentVolumeClaim, namespaced=True
 )
 PVS: Final = Resource("", "v1", "persistentvolumes", "PersistentVolume", core.PersistentVolume)
+SERVICES: Final = Resource("", "v1", "services", "Service", core.Service, namespaced=True)
+REPLICATION_CONTROLLERS: Final = Resource(
+    "", "v1", "replicationcontrollers", "ReplicationController", selecting.ReplicationController, namespaced=True
+)
 EVENTS: Final[Resource[RawObject]] = Resource("", "v1", "events", "Event", dict, namespaced=True)
 CONFIG_MAPS: Final[Resource[RawObject]] = Resource("", "v1", "configmaps", "ConfigMap", dict, namespaced=True)
 DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet", core.DaemonSet, namespaced=True)
+REPLICA_SETS: Final = Resource("apps", "v1", "replicasets", "ReplicaSet", selecting.SelectingSet, namespaced=True)
+STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet", selecting.SelectingSet, namespaced=True)
 PDBS: Final = Resource(
     "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", core.PodDisruptionBudget, namespaced=True
 )

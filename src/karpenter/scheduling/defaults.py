@@ -18,7 +18,8 @@ from karpenter.scheduling.snapshot import Snapshot
 
 _TEMPLATE_HASH: Final = "pod-template-hash"
 """Label by which a ReplicaSet of a Deployment tells its pods from those of others."""
-_WORKLOADS: Final = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet"})
+_WORKLOADS: Final = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet", "Deployment"})
+"""A Deployment controls pods only in manifests, where it stands for the ReplicaSet that it will make."""
 _FORBIDDEN: Final = ("labelSelector", "matchLabelKeys")
 _KNOWN: Final = frozenset({
     "maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", *_FORBIDDEN,

@@ -22,9 +22,11 @@ from karpenter.model.core import (
     PersistentVolumeClaim,
     Pod,
     PodDisruptionBudget,
+    Service,
     StorageClass,
 )
 from karpenter.model.instancetype import InstanceType
+from karpenter.model.meta import LabelSelector
 from karpenter.model.nodeclaim import NodeClaim, was_our_choice
 from karpenter.model.nodepool import NodePool
 from karpenter.model.pause import NOTHING, Pauses
@@ -54,6 +56,10 @@ class ClusterState:
         self.csi_nodes: dict[str, CSINode] = {}
         self.namespaces: dict[str, Namespace] = {}
         self.limit_ranges: dict[ObjectKey, LimitRange] = {}
+        self.services: dict[ObjectKey, Service] = {}
+        """Filled only where default spread constraints are set, like `selectors`."""
+        self.selectors: dict[tuple[str, str, str], LabelSelector] = {}
+        """What workloads select, by namespace, kind and name."""
         self.pauses: Pauses = NOTHING
         self.generation = 0
         self._offers = Offers()
@@ -145,6 +151,16 @@ class ClusterState:
         """Forget a node's drivers."""
         self.csi_nodes.pop(name, None)
         self._touch(name)
+
+    def set_selector(self, workload: tuple[str, str, str], selector: LabelSelector | None) -> None:
+        """Take in what a workload (namespace, kind, name) selects; None when it selects nothing or is gone."""
+        if selector == self.selectors.get(workload):
+            return  # its status changed, as it does with every pod
+        if selector is None:
+            del self.selectors[workload]
+        else:
+            self.selectors[workload] = selector
+        self.touch()
 
     def touch(self) -> None:
         """Say that something beside nodes, claims and pods changed (a pool, a budget, a volume)."""
@@ -256,6 +272,8 @@ class ClusterState:
             volumes=Volumes(dict(self.volume_claims), dict(self.volumes), dict(self.storage_classes)),
             namespaces=dict(self.namespaces),
             limit_ranges=tuple(self.limit_ranges[key] for key in sorted(self.limit_ranges)),
+            services=tuple(self.services[key] for key in sorted(self.services)),
+            selectors=dict(self.selectors),
             well_known=self._offers.well_known,
         )
 

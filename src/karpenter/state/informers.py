@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 from karpenter.model.core import CSINode, Node, Pod
 from karpenter.model.errors import ManifestError
+from karpenter.model.meta import LabelSelector
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
 from karpenter.model.pause import CONFIG_MAP, NOTHING, read_pauses
 from karpenter.model.pools import Mode, decode_nodeclaim, decode_pool
+from karpenter.model.selecting import ReplicationController, SelectingSet
 from karpenter.model.units import ObjectKey, PoolKey
 from karpenter.runtime import kube, logs
 from karpenter.runtime.clock import Clock
@@ -36,8 +38,9 @@ class ClusterInformers:
         metrics: Metrics,
         namespace: str = "kube-system",
         mode: Mode = "compat",
+        watches_selectors: bool = False,
     ) -> None:
-        """`namespace` is where our own ConfigMaps are."""
+        """`namespace` is where our own ConfigMaps are; Services and workloads are watched only when asked for."""
         self._state = state
         self._mode = mode
         self._all: list[Informer[Any]] = []
@@ -66,6 +69,12 @@ class ClusterInformers:
         self._feed(informer(kube.PVS), state.volumes, by=lambda key: key.name)
         self._feed(informer(kube.STORAGE_CLASSES), state.storage_classes, by=lambda key: key.name)
         self._feed(informer(kube.NAMESPACES), state.namespaces, by=lambda key: key.name)
+
+        if watches_selectors:
+            self._feed(informer(kube.SERVICES), state.services)
+            for resource in (kube.REPLICA_SETS, kube.STATEFUL_SETS):
+                self._feed_selectors(informer(resource), resource.kind)
+            self._feed_selectors(informer(kube.REPLICATION_CONTROLLERS), kube.REPLICATION_CONTROLLERS.kind)
 
         def on_csi_node(event: WatchEvent[CSINode]) -> None:
             if event.object is None:
@@ -162,6 +171,20 @@ class ClusterInformers:
             log.error("pool cannot be read", pool=str(key), error=error)
         else:
             self._state.pools[key] = pool
+
+    def _feed_selectors(self, informer: Informer[SelectingSet] | Informer[ReplicationController], kind: str) -> None:
+        state = self._state
+
+        def on_event(event: WatchEvent[SelectingSet] | WatchEvent[ReplicationController]) -> None:
+            if event.object is None:
+                return
+            namespace, name = event.object.metadata.key
+            selector = event.object.spec.selector if event.type != "DELETED" else None
+            state.set_selector(
+                (namespace, kind, name), LabelSelector(selector) if isinstance(selector, dict) else selector
+            )
+
+        informer.subscribe(on_event)
 
     def _feed(
         self, informer: Informer[T], target: dict[Any, T], *, by: Callable[[ObjectKey], Any] = lambda key: key

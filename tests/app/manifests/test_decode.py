@@ -69,10 +69,10 @@ def test_an_object_without_a_name_is_refused() -> None:
 
 
 def test_kinds_that_are_not_read_cost_one_warning_each() -> None:
-    found = given(a_manifest("Service"), a_manifest("Service", "b"), a_manifest("Rollout", version="argoproj.io/v1"))
+    found = given(a_manifest("Ingress"), a_manifest("Ingress", "b"), a_manifest("Rollout", version="argoproj.io/v1"))
     assert found.warnings == (
         "argoproj.io/v1 Rollout is not read (1 object)",
-        "v1 Service is not read (2 objects)",
+        "v1 Ingress is not read (2 objects)",
     )
 
 

@@ -103,6 +103,26 @@ def test_no_more_new_nodes_are_planned_than_asked_for(desk: Desk) -> None:
     assert refused["reasons"][0]["code"] == "MaxNodesReached"
 
 
+def test_s38_default_spread_holds_for_workloads_and_services_of_the_input(desk: Desk) -> None:
+    spread = "{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}"
+    flags = ("--set", f"policy.defaultSpread={{podTopologySpread: {{defaultConstraints: [{spread}]}}}}")
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "db", "namespace": "shop"},
+        "spec": {"selector": {"app": "db"}},
+    }
+    metadata = {"namespace": "shop", "labels": {"app": "db"}}
+    spec = a_deployment()["spec"]["template"]["spec"]
+    bare = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata}, "spec": spec} for name in ("x", "y")
+    ]
+    for of_one_kind in ([a_deployment(replicas=2)], [service, *bare]):
+        answer = desk.answer(POOL, *of_one_kind, flags=flags)
+        assert {node["zone"] for node in answer["newNodes"]} == {"a", "b"}
+    assert len(desk.answer(POOL, *bare, flags=flags)["newNodes"]) == 1
+
+
 def test_yaml_says_the_same_as_json(desk: Desk) -> None:
     toy = ("--catalog", str(desk.folder / "catalog.json"))
     _, out, _ = desk.run(POOL, a_deployment(), flags=(*toy, "-o", "yaml"))

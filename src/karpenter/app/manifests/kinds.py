@@ -104,6 +104,7 @@ _KINDS: Final = (
     _wire("", "v1", core.Node, faults=node_faults),
     _wire("", "v1", core.Namespace),
     _wire("", "v1", core.LimitRange, faults=limit_range_faults, namespaced=True),
+    _wire("", "v1", core.Service, namespaced=True),
     _wire("", "v1", core.PersistentVolumeClaim, namespaced=True),
     _wire("", "v1", core.PersistentVolume),
     _wire("apps", "v1", core.DaemonSet, faults=_daemon_set_faults, namespaced=True),

@@ -22,6 +22,7 @@ from karpenter.model.core import (
     Node,
     PersistentVolume,
     PodDisruptionBudget,
+    Service,
     StorageClass,
 )
 from karpenter.model.nodeclaim import NodeClaim
@@ -57,6 +58,10 @@ def _fill(state: ClusterState, given: Input) -> None:
     state.storage_classes.update({each.metadata.name: each for each in objects.of(StorageClass)})
     state.namespaces.update({each.metadata.name: each for each in objects.of(Namespace)})
     state.limit_ranges.update({each.metadata.key: each for each in objects.of(LimitRange)})
+    state.services.update({each.metadata.key: each for each in objects.of(Service)})
+    for kind, workload in objects.workloads():
+        namespace, name = workload.metadata.key
+        state.set_selector((namespace, kind, name), workload.spec.selector)
     _each(objects.of(NodeClaim), state.set_claim)
     _each(objects.of(Node), state.set_node)
     _each(objects.of(CSINode), state.set_csi_node)
