@@ -5,14 +5,13 @@ import pytest
 from karpenter.cloud.conformance import Harness, ProviderConformance
 from karpenter.cloud.errors import CloudError, InstanceNotFoundError
 from karpenter.cloud.metered import MeteredProvider
-from karpenter.cloud.unavailable import OfferingKey
 from karpenter.model.units import ProviderID
 from karpenter.runtime import logs
 from karpenter.runtime.clock import LoopClock
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cloud import SimulatedCloud
 from karpenter.sim.market.faults import Fault, FaultKind
-from tests.sim.cloud.clouds import POOL, a_catalog, a_catalog_claim, a_cloud, a_harness
+from tests.sim.cloud.clouds import a_catalog, a_catalog_claim, a_cloud, a_harness
 
 
 class TestMeteredProviderConformance(ProviderConformance):
@@ -71,26 +70,3 @@ async def test_a_missing_machine_is_counted_under_karpenters_name(metered: Meter
         await metered.get(ProviderID("aws:///us-west-2a/i-0123456789abcdef0"))
     asked = {"controller": "", "method": "Get", "provider": "simulated"}
     assert value(metrics, "errors_total", **asked, error="NodeClaimNotFoundError") == 1
-
-
-async def test_what_is_on_offer_is_published_when_somebody_looks(metered: MeteredProvider, metrics: Metrics) -> None:
-    await metered.instance_types(POOL)
-    metrics.render()
-    place = {"instance_type": "m.4", "capacity_type": "spot", "zone": "a"}
-    assert value(metrics, "instance_type_cpu_cores", instance_type="m.4") == 4
-    assert value(metrics, "instance_type_memory_bytes", instance_type="m.4") == 16 * 2**30
-    assert value(metrics, "instance_type_offering_price_estimate", **place) == 0.06
-    assert value(metrics, "instance_type_offering_available", **place) == 1
-
-
-async def test_a_refused_offering_shows_as_unavailable(
-    cloud: SimulatedCloud, metered: MeteredProvider, metrics: Metrics
-) -> None:
-    await metered.instance_types(POOL)
-    metrics.render()
-    cloud.unavailable.mark([OfferingKey("m.4", "a", "spot")])
-    await metered.instance_types(POOL)
-    metrics.render()
-    place = {"instance_type": "m.4", "capacity_type": "spot"}
-    assert value(metrics, "instance_type_offering_available", **place, zone="a") == 0
-    assert value(metrics, "instance_type_offering_available", **place, zone="b") == 1

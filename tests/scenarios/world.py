@@ -107,6 +107,7 @@ class World:
     settings: Settings
     operator_kube: KubeClient
     """What our controllers reach the API through: as good as `kube`, unless trouble was asked for."""
+    metrics: Metrics
     started_at: UnixSeconds = field(init=False)
     _operator: asyncio.Task[None] | None = None
 
@@ -204,9 +205,9 @@ class World:
         assert self._operator is not None
         self._operator.cancel()
         await asyncio.gather(self._operator, return_exceptions=True)
-        metrics = Metrics(self.clock)
+        self.metrics = Metrics(self.clock)
         self.assembly.operator = Operator(
-            self.operator_kube, self.assembly.cloud, clock=self.clock, settings=self.settings, metrics=metrics
+            self.operator_kube, self.assembly.cloud, clock=self.clock, settings=self.settings, metrics=self.metrics
         )
         await self.start_operator()
 
@@ -228,15 +229,15 @@ async def a_world(
     for crd in load():
         await kube.create(CRDS, crd)
     chosen, cloud = settings or Settings(), market or MarketSettings()
-    operator_kube = through(kube)
+    operator_kube, metrics = through(kube), Metrics(clock)
     assembly = Assembly(
         operator_kube,
         clock=clock,
-        metrics=Metrics(clock),
+        metrics=metrics,
         settings=chosen,
         cloud=CloudSettings(market=cloud, catalog=catalog),
     )
-    world = World(clock, store, kube, assembly, chosen, operator_kube)
+    world = World(clock, store, kube, assembly, chosen, operator_kube, metrics)
     cluster = SimulatedCluster(
         kube, clock, MarketMachines(world.market, clock), speed=cloud.speed, startup_taints=startup_taints
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable
 
+from karpenter.app.measures import Measures
 from karpenter.app.settings import Settings
 from karpenter.cloud.provider import CloudProvider
 from karpenter.disruption.context import Context
@@ -88,6 +89,9 @@ class Parts:
             options=DisruptionOptions(solve=self._options, expiration=settings.expiration),
         )
         self.retreat = Retreat(self.context, client)
+        self.measures = Measures(
+            self.state, metrics, clock=clock, settings=settings.metrics, is_synced=lambda: self.is_synced
+        )
 
     @property
     def is_synced(self) -> bool:
@@ -118,6 +122,7 @@ class Parts:
             clock=self._clock,
             metrics=self._metrics,
             settings=ProvisioningSettings(options=self._options, nomination_s=max(10.0, 2 * batch.max_s)),
+            decided=self.measures.pod_times.decided,
         )
 
     def claim_lifecycle(self) -> ClaimLifecycle:

@@ -94,7 +94,7 @@ async def _run(settings: Settings, cloud: CloudSettings, kubeconfig: Path | None
             metrics=metrics,
         )
         try:
-            await server.start(process.metrics_port, flag="--set metrics.port")
+            await server.start(settings.metrics.port, flag="--set metrics.port")
             await server.start(process.health_probe_port, flag="--set health.port")
             await _work(client, clock, assembly, metrics=metrics, settings=settings)
         finally:

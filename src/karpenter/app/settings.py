@@ -31,6 +31,7 @@ from karpenter.app.forms import (
     Setting,
     choice,
 )
+from karpenter.app.measures.settings import MetricsSettings, Offered
 from karpenter.app.policysettings import POLICY_SETTINGS
 from karpenter.disruption.interruption import InterruptionSettings, Mode, Rebalance
 from karpenter.disruption.options import Expiration, ExpirationMode
@@ -47,7 +48,6 @@ class ProcessSettings:
     """How the controller's process behaves (`run`)."""
 
     log_level: Level = "info"
-    metrics_port: int = 8080
     health_probe_port: int = 8081
     kube_client_qps: int = 200
     """Requests per second to the API server, on average."""
@@ -68,6 +68,7 @@ class Settings:
     expiration: Expiration = dataclasses.field(default_factory=Expiration)
     interruption: InterruptionSettings = dataclasses.field(default_factory=InterruptionSettings)
     repair: RepairSettings = dataclasses.field(default_factory=RepairSettings)
+    metrics: MetricsSettings = dataclasses.field(default_factory=MetricsSettings)
     process: ProcessSettings = dataclasses.field(default_factory=ProcessSettings)
 
 
@@ -175,10 +176,34 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting(
         "metrics.port",
-        "metrics_port",
+        "port",
         PORT,
         "Where `run` serves `/metrics` and the status page.",
         variable="METRICS_PORT",
+    ),
+    Setting(
+        "metrics.perNode",
+        "per_node",
+        SWITCH,
+        "Whether metrics have samples for each node (`karpenter_nodes_allocatable` and the like).",
+    ),
+    Setting(
+        "metrics.perPod",
+        "per_pod",
+        SWITCH,
+        "Whether metrics have a sample for each pod (`karpenter_pods_state`) and each one's age while it waits.",
+    ),
+    Setting(
+        "metrics.perObjectConditions",
+        "per_object_conditions",
+        SWITCH,
+        "Whether metrics have samples for each condition of each claim, pool and node.",
+    ),
+    Setting(
+        "metrics.offerings",
+        "offerings",
+        choice(*get_args(Offered)),
+        "Which instance types and prices metrics show: those of the nodes there are, all that pools can get, or none.",
     ),
     Setting(
         "health.port",

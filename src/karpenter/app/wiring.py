@@ -140,6 +140,11 @@ class Operator:
         self.informers.pods.subscribe(self.provisioner.on_pod)
         self.informers.pods.subscribe(self._on_pod)
         self.informers.provisioners.subscribe(self._on_pool)
+        measures = self._parts.measures
+        self.informers.pods.subscribe(measures.pod_times.on_pod)
+        self.informers.nodes.subscribe(measures.conditions.on_node)
+        self.informers.claims.subscribe(measures.conditions.on_object("nodeclaim"))
+        self.informers.node_pools.subscribe(measures.conditions.on_object("nodepool"))
         self.informers.node_pools.subscribe(self._on_pool)
         self.informers.pauses.subscribe(self._on_pause)
 

@@ -1,4 +1,4 @@
-"""Metrics of a cloud provider, as a decorator of any: how long calls took, how they failed, what is on offer.
+"""Metrics of a cloud provider, as a decorator of any: how long calls took and how they failed.
 
 Source: spec v1 §5.3, `cloudprovider_*`.
 """
@@ -21,11 +21,9 @@ from karpenter.model.instance import Instance, Interruption, RepairPolicy
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
-from karpenter.model.resources import CPU, MEMORY
-from karpenter.model.units import PoolKey, ProviderID
+from karpenter.model.units import ProviderID
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
-from karpenter.runtime.instruments import refresh
 from karpenter.runtime.metrics import Metrics
 
 _ERROR_NAMES: Final[tuple[tuple[type[CloudError], str], ...]] = (
@@ -44,9 +42,6 @@ class MeteredProvider:
         self._provider = provider
         self._metrics = metrics
         self._clock = clock
-        self._offered: dict[PoolKey, tuple[InstanceType, ...]] = {}
-        self._published: dict[PoolKey, tuple[InstanceType, ...]] = {}
-        metrics.before_render.append(self._publish)
 
     @property
     def name(self) -> str:
@@ -91,9 +86,7 @@ class MeteredProvider:
     async def instance_types(self, pool: NodePool) -> Sequence[InstanceType]:
         """Return every type a pool can get; see `CloudProvider`."""
         with self._measured("GetInstanceTypes"):
-            types = tuple(await self._provider.instance_types(pool))
-        self._offered[pool.key] = types
-        return types
+            return await self._provider.instance_types(pool)
 
     async def drift_reason(self, claim: NodeClaim) -> str | None:
         """Return why a machine has drifted; see `CloudProvider`."""
@@ -120,32 +113,3 @@ class MeteredProvider:
             raise
         finally:
             self._metrics.cloudprovider_duration_seconds.labels(**asked_by).observe(self._clock.now() - started)
-
-    def _publish(self) -> None:
-        """Set the gauges of what is on offer: when somebody looks, as ten thousand of them cost 50 ms."""
-        if self._published == self._offered:
-            return
-        self._published = dict(self._offered)
-        types = [found for offered in self._offered.values() for found in offered]
-        offers = {
-            (found.name, offering.capacity_type, offering.zone): offering
-            for found in types
-            for offering in found.offerings
-        }
-        metrics = self._metrics
-        refresh(
-            metrics.cloudprovider_instance_type_cpu_cores,
-            {(found.name,): found.capacity.get(CPU, 0) / 1000 for found in types},
-        )
-        refresh(
-            metrics.cloudprovider_instance_type_memory_bytes,
-            {(found.name,): found.capacity.get(MEMORY, 0) for found in types},
-        )
-        refresh(
-            metrics.cloudprovider_instance_type_offering_available,
-            {key: float(offering.available) for key, offering in offers.items()},
-        )
-        refresh(
-            metrics.cloudprovider_instance_type_offering_price_estimate,
-            {key: offering.price for key, offering in offers.items()},
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -15,6 +16,7 @@ from karpenter.disruption.verdict import BlockCode, Blocked, Command, Verdict
 from karpenter.runtime import logs
 from karpenter.runtime.controller import Result
 from karpenter.runtime.cpu import run_cpu
+from karpenter.runtime.instruments import refresh
 from karpenter.scheduling.snapshot import Snapshot
 from karpenter.state.refs import pool_ref
 
@@ -78,6 +80,7 @@ class Disruption:
         self._context.metrics.voluntary_disruption_decision_evaluation_duration_seconds.labels(
             reason=verdict.commands[0].reason.lower() if verdict.commands else "", consolidation_type=""
         ).observe(took_s)
+        refresh(self._context.metrics.voluntary_disruption_eligible_nodes, _eligible(verdict))
         if frozenset(state.claims) != known:
             # Somebody launched or deleted while we were thinking: the plan might count a machine twice.
             return Verdict(blocked=verdict.blocked)
@@ -93,7 +96,7 @@ class Disruption:
             pods=len(command.placements),
             savings_per_hour=command.savings,
         )
-        self._count(command)
+        self._count(command, snapshot)
         if command.is_forceful or not (command.placements or command.deadline):
             await self._removal.remove(command)
             return True
@@ -103,12 +106,16 @@ class Disruption:
         self._enqueue(identity)
         return True
 
-    def _count(self, command: Command) -> None:
+    def _count(self, command: Command, snapshot: Snapshot) -> None:
         decision = "replace" if command.replacements else "delete"
         kind = "empty" if command.reason == "Empty" else ""
-        self._context.metrics.voluntary_disruption_decisions_total.labels(
-            decision=decision, reason=command.reason.lower(), consolidation_type=kind
-        ).inc()
+        metrics, told = self._context.metrics, {"decision": decision, "reason": command.reason.lower()}
+        metrics.voluntary_disruption_decisions_total.labels(**told, consolidation_type=kind).inc()
+        leaving = [view.pool.name for view in snapshot.nodes if view.name in command.nodes and view.pool is not None]
+        for pool in sorted(set(leaving)):
+            metrics.voluntary_disruption_decisions_by_nodepool_total.labels(
+                **told, consolidation_type=kind, nodepool=pool
+            ).inc()
 
     def _tell(self, blocked: Iterable[Blocked]) -> None:
         """Say on nodes that ought to go why they stay."""
@@ -129,3 +136,10 @@ class Disruption:
         now = self._context.clock.now()
         timers = [blocked.until - now for blocked in verdict.blocked if blocked.until is not None]
         return max(AGAIN_S, min([INTERVAL_S, *timers])) if timers else INTERVAL_S
+
+
+def _eligible(verdict: Verdict) -> dict[tuple[str], int]:
+    """Return how many nodes there was a reason to give back for, by reason."""
+    going = {(command.reason, node) for command in verdict.commands for node in command.nodes}
+    staying = {(one.reason, one.node) for one in verdict.blocked if one.reason is not None}
+    return dict(Counter((reason.lower(),) for reason, _ in going | staying))

@@ -173,6 +173,9 @@ class NodeTermination:
         if node.metadata.deleted_at is not None:
             took_s = max(0.0, self._clock.now() - node.metadata.deleted_at)
             self._metrics.nodes_termination_duration_seconds.observe(took_s, nodepool=pool)
+        if node.metadata.created_at is not None:
+            age_s = max(0.0, self._clock.now() - node.metadata.created_at)
+            self._metrics.nodes_lifetime_duration_seconds.labels(nodepool=pool).observe(age_s)
         log.info("deleted node", node=node.metadata.name)
         return DONE
 

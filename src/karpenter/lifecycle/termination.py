@@ -96,4 +96,8 @@ class ClaimTermination:
         if claim.metadata.deleted_at is not None:
             took_s = max(0.0, self._clock.now() - claim.metadata.deleted_at)
             self._metrics.nodeclaims_termination_duration_seconds.labels(nodepool=pool).observe(took_s)
+        ending = claim.condition(INSTANCE_TERMINATING)
+        if ending is not None and ending.since is not None:
+            took_s = max(0.0, self._clock.now() - ending.since)
+            self._metrics.nodeclaims_instance_termination_duration_seconds.labels(nodepool=pool).observe(took_s)
         log.info("deleted nodeclaim", nodeclaim=claim.name, provider_id=claim.provider_id)

@@ -18,11 +18,13 @@ from karpenter.provisioning.batcher import Batcher
 from karpenter.provisioning.pending import admit
 from karpenter.provisioning.refusals import Refusals
 from karpenter.provisioning.writing import ClaimWriter
+from karpenter.provisioning.zones import effective_zones
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import DONE, Result, Singleton
 from karpenter.runtime.cpu import run_cpu
 from karpenter.runtime.events import EventRecorder
+from karpenter.runtime.instruments import refresh
 from karpenter.runtime.kube import WatchEvent
 from karpenter.runtime.metrics import Metrics
 from karpenter.scheduling import Demand, Options, Snapshot, Solution, solve
@@ -65,7 +67,9 @@ class Provisioner:
         clock: Clock,
         metrics: Metrics,
         settings: ProvisioningSettings,
+        decided: Callable[[Iterable[Pod], Iterable[Pod]], None],
     ) -> None:
+        """`decided` is told after each plan which pods have a place in it, and which have none."""
         self._state = state
         self._writer = writer
         self._refresh_offers = refresh_offers
@@ -76,6 +80,9 @@ class Provisioner:
         self._metrics = metrics
         self._settings = settings
         self._refusals = Refusals(recorder, clock, settings.options)
+        self._decided = decided
+        self._solving_since: UnixSeconds | None = None
+        metrics.before_render.append(self._publish_unfinished)
         self._planner = Singleton(self.name, self._plan, clock=clock, metrics=metrics)
 
     def on_pod(self, event: WatchEvent[Pod]) -> None:
@@ -143,9 +150,16 @@ class Provisioner:
     async def _solve(self, snapshot: Snapshot, pods: tuple[Pod, ...]) -> Solution:
         started = self._clock.now()
         deadline = started + self._settings.solve_limit_s
-        solution = await run_cpu(
-            solve, snapshot, Demand.each(pods), self._settings.options, stop=lambda: self._clock.now() > deadline
-        )
+        depth = self._metrics.scheduler_queue_depth.labels(controller=self.name, scheduling_id="")
+        depth.set(len(pods))
+        self._solving_since = started
+        try:
+            solution = await run_cpu(
+                solve, snapshot, Demand.each(pods), self._settings.options, stop=lambda: self._clock.now() > deadline
+            )
+        finally:
+            depth.set(0)
+            self._solving_since = None
         took_s = self._clock.now() - started
         self._metrics.scheduler_scheduling_duration_seconds.labels(controller=self.name).observe(took_s)
         return solution
@@ -154,12 +168,21 @@ class Provisioner:
         """Write the claims, nominate every place used, and tell the pods."""
         written = await self._writer.write(snapshot, solution.new_claims)
         self._keep_room(snapshot, solution.placements, written.names)
+        placed = (pod for pod in snapshot.pending if pod.metadata.key in solution.placements)
+        self._decided(placed, (refused.pod for refused in solution.unschedulable))
         self._announce(snapshot, solution.placements, written.names)
         for plan in solution.new_claims:
             if plan.name in written.refusals:
                 for pod in (pod for pod in plan.pods if not pod.spec.node_name):
                     self._refusals.fail(pod, written.refusals[plan.name])
+        zones = {(self.name, zone): count for zone, count in effective_zones(snapshot, solution).items()}
+        refresh(self._metrics.scheduler_pending_pods_by_effective_zone_count, zones)
         self._metrics.scheduler_unschedulable_pods_count.labels(controller=self.name).set(len(solution.unschedulable))
+
+    def _publish_unfinished(self) -> None:
+        since = self._solving_since
+        gauge = self._metrics.scheduler_unfinished_work_seconds.labels(controller=self.name, scheduling_id="")
+        gauge.set(0.0 if since is None else self._clock.now() - since)
 
     def _keep_room(
         self, snapshot: Snapshot, placements: Mapping[ObjectKey, str], names: Mapping[str, str | None]

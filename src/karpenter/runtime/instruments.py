@@ -15,6 +15,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from karpenter.runtime.clock import Clock
 
 M = TypeVar("M")
+LabelValues = TypeVar("LabelValues", bound=tuple[str, ...])
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 """What `Instruments.render` returns, for the HTTP header."""
@@ -27,6 +28,8 @@ _CONTROLLER_RUNTIME_STEPS: Final = (
 )  # fmt: skip
 DURATION_BUCKETS: Final = (*_CONTROLLER_RUNTIME_STEPS, 120, 150, 300, 450, 600)
 """Seconds, 45 steps (spec v1 §5.3)."""
+FEW_DURATION_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
+"""Seconds, for families that have a series for each controller or condition, so that they cost little."""
 
 
 class Declared(Generic[M]):
@@ -93,7 +96,7 @@ def summary(meaning: str, *labels: str) -> Declared[Summary]:
     return Declared(lambda name, registry, clock: Summary(name, meaning, labels, registry, clock), prefix=PREFIX)
 
 
-def refresh(target: Gauge, values: Mapping[tuple[str, ...], float]) -> None:
+def refresh(target: Gauge, values: Mapping[LabelValues, float]) -> None:
     """Set a labelled gauge to exactly these values, by label values in order; all other label sets go (MET-2)."""
     target.clear()
     for labels, value in values.items():

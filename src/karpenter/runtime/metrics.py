@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from karpenter.model import labels
-from karpenter.runtime.instruments import Instruments, counter, gauge, histogram, summary
+from karpenter.runtime.instruments import FEW_DURATION_BUCKETS, Instruments, counter, gauge, histogram, summary
 
 
 def label_name(key: str) -> str:
@@ -130,7 +130,9 @@ class Metrics(Instruments):
     controller_runtime_reconcile_total = counter("Reconciles.", "controller", "result", prefix="")
     controller_runtime_reconcile_errors_total = counter("Reconciles that failed.", "controller", prefix="")
     controller_runtime_terminal_reconcile_errors_total = counter("Errors not retried.", "controller", prefix="")
-    controller_runtime_reconcile_time_seconds = histogram("Reconciles.", "controller", prefix="")
+    controller_runtime_reconcile_time_seconds = histogram(
+        "Reconciles.", "controller", buckets=FEW_DURATION_BUCKETS, prefix=""
+    )
     controller_runtime_max_concurrent_reconciles = gauge("Workers.", "controller", prefix="")
     controller_runtime_active_workers = gauge("Workers that are busy.", "controller", prefix="")
 
