@@ -39,6 +39,11 @@ app.command(
     help="Say where pending pods would go and which nodes would be launched for them, offline.",
 )
 app.command(
+    "karpenter.app.scenario:scenario",
+    name="scenario",
+    help="Play days of a cluster's life in virtual time, and say what they cost.",
+)
+app.command(
     "karpenter.app.run:run",
     name="run",
     help="Run the controllers against an API server, with a simulated cloud whose nodes join that cluster.",

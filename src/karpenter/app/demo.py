@@ -24,12 +24,14 @@ from karpenter.app.embedded.web import HOST, StatusServer
 from karpenter.app.embedded.words import Whereabouts, greeting
 from karpenter.app.errors import BadInputError, SettingsError
 from karpenter.app.process import run_process
+from karpenter.app.scenario import load_scenario, prepared
 from karpenter.app.settings import Settings, read_settings
 from karpenter.model.catalog import load_catalog
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock, WallClock
 from karpenter.sim.apiserver import ApiServer, ApiServerError
 from karpenter.sim.kubelet import StartupTaints
+from karpenter.sim.scenario.player import Player
 
 SETTLED, NOT_SETTLED = 0, 1
 _PORT_FILE: Final = "status-port"
@@ -44,6 +46,7 @@ class DemoOptions:
     sample: bool
     kubeconfig_out: Path | None
     exit_when_settled: bool
+    scenario: Path | None
 
 
 def demo(
@@ -58,6 +61,7 @@ def demo(
     seed: int = 0,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=(), show_default=False)] = (),
     exit_when_settled: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    scenario: Path | None = None,
 ) -> int:
     """Run a cluster with Karpenter in this process: API server, scheduler, kubelets and cloud, all simulated.
 
@@ -85,6 +89,8 @@ def demo(
         A setting, KEY=VALUE; docs/settings.md lists them. May be given several times.
     exit_when_settled
         End with 0 once no pod waits for a node and no machine is on its way, for 5 seconds; with 1 after 5 minutes.
+    scenario
+        Play what this file says, in real time; docs/scenarios.md has its form. Seed and settings are those given here.
     """
     if cloud_speed <= 0:
         raise SettingsError(f"--cloud-speed {cloud_speed:g}: it must be more than 0")
@@ -101,6 +107,7 @@ def demo(
         sample=sample,
         kubeconfig_out=kubeconfig_out,
         exit_when_settled=exit_when_settled,
+        scenario=scenario,
     )
     return run_process(_demo(settings, options)) or 0
 
@@ -136,11 +143,21 @@ async def _run(cluster: EmbeddedCluster, clock: Clock, options: DemoOptions, *, 
         if options.sample:
             await apply_sample(cluster.client, custom_catalog=options.cluster.catalog is not None)
         print(greeting(where), flush=True)
+        if options.scenario is not None:
+            group.create_task(_play(cluster, clock, options.scenario, seed=options.cluster.seed), name="scenario")
         if not options.exit_when_settled:
             await running
         settled = await wait_settled(cluster.assembly.operator.state, clock)
         running.cancel()
     return SETTLED if settled else NOT_SETTLED
+
+
+async def _play(cluster: EmbeddedCluster, clock: Clock, path: Path, *, seed: int) -> None:
+    """Let happen what a scenario file says."""
+    found, manifests = load_scenario(path)
+    player = Player(found, cluster.client, cluster.assembly.cloud.market, clock=clock, seed=seed)
+    await prepared(player, manifests)
+    await player.run()
 
 
 @contextlib.contextmanager

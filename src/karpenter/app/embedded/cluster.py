@@ -21,7 +21,7 @@ from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
 from karpenter.runtime.kubememory.journal import JournalError, SqliteJournal
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cluster import SimulatedCluster
-from karpenter.sim.kubelet import StartupTaints
+from karpenter.sim.kubelet import NodeRhythm, StartupTaints
 from karpenter.sim.kubelet.frommarket import MarketMachines
 from karpenter.sim.market.state import MarketSettings
 
@@ -43,6 +43,8 @@ class ClusterOptions:
     """None for the instance types of AWS."""
     data: Path | None = None
     """An existing folder that keeps cluster and cloud; None keeps nothing."""
+    rhythm: NodeRhythm | None = None
+    """How often kubelets show that they live; None for as often as real ones."""
 
 
 class EmbeddedCluster:
@@ -77,6 +79,7 @@ class EmbeddedCluster:
             speed=options.cloud_speed,
             startup_taints=options.startup_taints,
             seed=options.seed,
+            rhythm=options.rhythm,
         )
 
     async def run(self) -> None:

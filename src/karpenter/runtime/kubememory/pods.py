@@ -63,7 +63,19 @@ def evict(store: MemoryStore, key: ObjectKey, options: DeleteOptions = PLAIN_DEL
             )
         if budgets and not _may_go_unhealthy(pod, budgets[0].decode()):
             _take(store, budgets[0], key.name, dry_run=options.dry_run)
+    if "deletionTimestamp" not in pod["metadata"]:
+        _say_why(store, key, dry_run=options.dry_run)
     store.delete(pods, key, options)
+
+
+def _say_why(store: MemoryStore, key: ObjectKey, *, dry_run: bool) -> None:
+    """Say on the pod that it goes because it was evicted."""
+    pods = store.registry.find("", "v1", "pods")
+    record = store.get(pods, key)
+    pod = record.decode()
+    why = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
+    _set_condition(pod, store.now(), {"type": "DisruptionTarget", "status": "True", **why})
+    store.overwrite(pods, record, pod, dry_run=dry_run)
 
 
 def _is_exempt(pod: RawObject) -> bool:
