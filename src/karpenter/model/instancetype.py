@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from karpenter.model import labels
 from karpenter.model.requirements import Requirements
 from karpenter.model.resources import Resources, subtract
 from karpenter.model.units import UnixSeconds
@@ -44,3 +45,8 @@ class InstanceType:
     def overhead(self) -> dict[str, int]:
         """What the system keeps for itself."""
         return subtract(self.capacity, self.allocatable)
+
+    @property
+    def is_metal(self) -> bool:
+        """Whether it is bare metal: its size says so."""
+        return any(size.startswith("metal") for size in self.requirements.allowed(labels.INSTANCE_SIZE).values)

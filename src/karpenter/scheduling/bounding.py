@@ -23,6 +23,7 @@ from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.offers import offers_of
 from karpenter.scheduling.packing.problem import Problem
+from karpenter.scheduling.rails.size import Sizes
 from karpenter.scheduling.reporter import Progress, unheard
 from karpenter.scheduling.shapes import shapes_of
 
@@ -80,11 +81,12 @@ def prove(statement: Statement | None, *, rounds: int, progress: Progress = unhe
 
 
 def statement_of(
-    bins: Bins, waits: Sequence[Wait], *, start: Start, budget: Budget, hosts: HostRules, tier: Ints
+    bins: Bins, waits: Sequence[Wait], *, start: Start, budget: Budget, hosts: HostRules, sizes: Sizes, tier: Ints
 ) -> Statement | None:
     """Return what the bound of the placed pods is about; None when no machine is to be launched.
 
     `tier` is the position of each column's pool weight (N): pools that are lighter than any that was needed stay out.
+    So do sizes that nobody needs.
     """
     opened = bins.opened()
     if not opened:
@@ -94,7 +96,7 @@ def statement_of(
         for share in shares:
             copies[share.item.index, share.item.at] += share.count
     items = [_undealt(waits[index], at, count) for (index, at), count in sorted(copies.items())]
-    columns = np.flatnonzero(tier <= tier[bins.column[opened]].max())
+    columns = np.flatnonzero((tier <= tier[bins.column[opened]].max()) & _sized(bins, items, hosts, sizes))
     known = bins.columns
     # What only nodes can hold costs nothing in any plan; without it the nodes merely have more room.
     fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[columns].any()]
@@ -116,6 +118,15 @@ def statement_of(
     nodes = np.stack([bins.nodes.row(item.rule) for item in leaders], axis=1)
     used = np.flatnonzero(nodes.any(axis=1) & (start.room > 0).any(axis=1))
     return Statement(problem, start.room[used], nodes[used])
+
+
+def _sized(bins: Bins, items: Sequence[Item], hosts: HostRules, sizes: Sizes) -> Bools:
+    """Return the columns that somebody may open, whom others may join: all when some machine had to be larger (N)."""
+    allowed = sizes.together(items)
+    gave_way = any(
+        not sizes.together(share.item for share in bins.shares[row])[bins.column[row]] for row in bins.opened()
+    )
+    return np.ones_like(allowed) if gave_way or any(hosts.needs_company(item) for item in items) else allowed
 
 
 def _undealt(wait: Wait, at: int, count: int) -> Item:

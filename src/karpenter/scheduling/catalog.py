@@ -80,6 +80,11 @@ class TypeTable:
         return found
 
     @cached_property
+    def is_metal(self) -> Bools:
+        """Which types are bare metal (T)."""
+        return np.array([kind.is_metal for kind in self.types], dtype=np.bool_)
+
+    @cached_property
     def prices(self) -> Floats:
         """USD per hour by type, zone and capacity type (T×Z×K); infinite where nothing can be had now."""
         table = np.full(self._shape, np.inf)

@@ -16,6 +16,7 @@ from karpenter.scheduling.hosts import HostRules
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.machines import Machines
+from karpenter.scheduling.rails.size import Sizes
 
 _MOST_ENLARGED: Final = 128
 """Planned machines that are looked at for a larger type."""
@@ -29,6 +30,7 @@ class Grower:
     machines: Machines
     budget: Budget
     hosts: HostRules
+    sizes: Sizes
     node_fee: float
     """USD per hour that a machine costs beside its price."""
 
@@ -86,6 +88,8 @@ class Grower:
         open_now: Bools = columns.open_to(item.rule) & self.budget.affords() & columns.holding(load)
         if not open_now.any():
             return None
+        sized = open_now & self.sizes.open_to(item.rule, load)
+        open_now = sized if sized.any() else open_now
         tier = self.machines.tier
         first: Ints = np.flatnonzero(open_now & (tier == tier[open_now].min()))
         prices = np.array([self._price(int(column), item) for column in first])

@@ -21,6 +21,7 @@ from karpenter.scheduling.flexibility import Spectrum, lowered, shortened, suffi
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.lanes import type_mask
 from karpenter.scheduling.limits import Budget
+from karpenter.scheduling.rails.size import Sizes
 from karpenter.scheduling.rules import NodeRule
 
 
@@ -58,25 +59,26 @@ class _Frame:
 class Machines:
     """Answers for loads under sets of rules; equal questions are asked often, so answers are kept."""
 
-    def __init__(self, columns: Columns, budget: Budget, *, most_types: int) -> None:
+    def __init__(self, columns: Columns, budget: Budget, sizes: Sizes, *, most_types: int) -> None:
         self._columns = columns
         self._budget = budget
+        self._sizes = sizes
         self._most_types = most_types
         self.tier = np.array([lane.tier for lane in columns.lanes], dtype=np.int64)[columns.lane]
         """Position of the weight of each column's pool, the heaviest first (N)."""
         self._joint: dict[frozenset[NodeRule], tuple[Bools, Floats]] = {}
         self._frames: dict[tuple[tuple[Requirements, ...], int], _Frame] = {}
-        self._resized: dict[tuple[bytes, frozenset[NodeRule], int], int] = {}
-        self._chosen: dict[tuple[bytes, frozenset[NodeRule], int, bytes], Choice] = {}
+        self._resized: dict[tuple[bytes, frozenset[NodeRule], int, int], int] = {}
+        self._chosen: dict[tuple[bytes, frozenset[NodeRule], int, int, bytes], Choice] = {}
 
     def resize(self, bins: Bins) -> None:
         """Give every opened machine the cheapest type that holds its load, within its pool's weight and the limits."""
         for row in bins.opened():
             now = int(bins.column[row])
-            load, rules = bins.load(row), bins.rules(row)
-            key = load.tobytes(), rules, now
+            load, rules, sizes = bins.load(row), bins.rules(row), self._sized(bins, row)
+            key = load.tobytes(), rules, now, id(sizes)
             if key not in self._resized:
-                self._resized[key] = self._cheapest(load, rules, now)
+                self._resized[key] = self._cheapest(load, rules, now, sizes=sizes)
             better = self._resized[key]
             if better != now and self._budget.affords_instead(now)[better]:
                 self._budget.take(now, -1)
@@ -93,6 +95,7 @@ class Machines:
         rules = bins.rules(row)
         price = self._together(rules | {item.rule})[1]
         holds = (self._columns.room >= bins.load(row) + item.request).all(axis=1) & (self.tier == self.tier[now])
+        holds &= self._sized(bins, row, item)
         holds &= self._budget.affords_instead(now)
         column = int(np.where(holds, price, np.inf).argmin())
         if not holds[column]:
@@ -111,9 +114,13 @@ class Machines:
             found = self._joint[rules] = joint, np.where(joint, self._columns.price, np.inf).min(axis=(1, 2))
         return found
 
-    def _cheapest(self, load: Floats, rules: frozenset[NodeRule], now: int) -> int:
+    def _sized(self, bins: Bins, row: int, *more: Item) -> Bools:
+        """Return the columns that an opened machine may be of for the size of what is on it, and of one copy more."""
+        return self._sizes.together((*(share.item for share in bins.shares[row]), *more))
+
+    def _cheapest(self, load: Floats, rules: frozenset[NodeRule], now: int, *, sizes: Bools) -> int:
         price = self._together(rules)[1]
-        holds = (self._columns.room >= load).all(axis=1) & (self.tier == self.tier[now])
+        holds = (self._columns.room >= load).all(axis=1) & (self.tier == self.tier[now]) & sizes
         best = int(np.where(holds, price, np.inf).argmin())
         return best if price[best] < price[now] else now
 
@@ -121,18 +128,23 @@ class Machines:
         """Return the machines that would do for an opened bin: of its pool, and of its limits' share."""
         load, rules, now = bins.load(row), bins.rules(row), int(bins.column[row])
         spare = self._budget.spare(now, bins.size - len(bins.nodes))
-        key = load.tobytes(), rules, now, spare.tobytes()
+        sizes = self._sized(bins, row)
+        key = load.tobytes(), rules, now, id(sizes), spare.tobytes()
         found = self._chosen.get(key)
         if found is None:
-            found = self._chosen[key] = self._choose(load, rules, now, spare=spare)
+            frame = self._frame(rules, now)
+            fits = np.all(self._columns.size[frame.columns] >= load, axis=1)
+            fits &= np.all(self._budget.size[frame.columns] <= np.maximum(spare, self._budget.charge[now]), axis=1)
+            found = self._chosen[key] = self._choose(frame, fits, within=sizes[frame.columns])
         return found
 
-    def _choose(self, load: Floats, rules: frozenset[NodeRule], now: int, *, spare: Floats) -> Choice:
+    def _choose(self, frame: _Frame, fits: Bools, *, within: Bools) -> Choice:
+        """Return the choice among the columns of a frame that fit; rails (`within`) give way to minValues."""
         columns = self._columns
-        frame = self._frame(rules, now)
-        fits = np.all(columns.size[frame.columns] >= load, axis=1)
-        fits &= np.all(self._budget.size[frame.columns] <= np.maximum(spare, self._budget.charge[now]), axis=1)
-        order = shortened(frame.asked, np.flatnonzero(fits), self._most_types)
+        order = np.flatnonzero(fits & within)
+        if not len(order) or not suffices(frame.asked, order):
+            order = np.flatnonzero(fits)
+        order = shortened(frame.asked, order, self._most_types)
         listed, offered = frame.columns[order], frame.price[order]
         names = columns.names(listed)
         least = offered[0].min()

@@ -37,6 +37,7 @@ from karpenter.scheduling.nodes import Nodes, nodes_of
 from karpenter.scheduling.obstacles import Obstacles
 from karpenter.scheduling.policy import Options, Policy
 from karpenter.scheduling.preferences import policy_for
+from karpenter.scheduling.rails.size import sizes_of
 from karpenter.scheduling.reasons import Judge
 from karpenter.scheduling.reporter import Reporter, StopCheck, never, unheard
 from karpenter.scheduling.rules import NOMINATION, Level, NodeRule, levels_of, required_rule
@@ -184,16 +185,18 @@ class _Setting:
         self._start = Start.of(room, budget)
         volumes = SharedVolumes.of(self._stores, columns.resources)
         bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
-        machines = Machines(columns, budget, most_types=self._options.max_instance_types)
+        waits = self._waits(columns.resources)
+        sizes = sizes_of(columns, waits, nodes=nodes, room=room, policy=self._options.policy)
+        machines = Machines(columns, budget, sizes, most_types=self._options.max_instance_types)
         fee = self._options.policy.node_fee
         progress = unheard if reporter is None else reporter.progress
         work = Work(
             bins=bins,
-            waits=self._waits(columns.resources),
+            waits=waits,
             domains=domains,
             hosts=hosts,
-            launcher=Launcher(bins, budget, hosts, fee, self._options.rounds, progress),
-            grower=Grower(bins, machines, budget, hosts, fee),
+            launcher=Launcher(bins, budget, hosts, sizes, fee, self._options.rounds, progress),
+            grower=Grower(bins, machines, budget, hosts, sizes, fee),
             machines=machines,
             reporter=reporter,
             progress=progress,
@@ -213,6 +216,7 @@ class _Setting:
             start=self._start,
             budget=self._budget,
             hosts=work.hosts,
+            sizes=work.launcher.sizes,
             tier=work.machines.tier,
         )
 

@@ -108,9 +108,8 @@ def _without_exotic(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
 
 def is_exotic(found: InstanceType) -> bool:
     """Return whether a type is bare metal or has GPUs or other accelerators, fractions of one included."""
-    is_metal = any(size.startswith("metal") for size in found.requirements.allowed(labels.INSTANCE_SIZE).values)
     has_devices = any(found.requirements.allowed(key).values for key in _DEVICE_LABELS)
-    return is_metal or has_devices or any(found.capacity.get(resource) for resource in _DEVICES)
+    return found.is_metal or has_devices or any(found.capacity.get(resource) for resource in _DEVICES)
 
 
 def _without_dear_spot(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
