@@ -96,7 +96,7 @@ def statement_of(
         for share in shares:
             copies[share.item.index, share.item.at] += share.count
     items = [_undealt(waits[index], at, count) for (index, at), count in sorted(copies.items())]
-    columns = np.flatnonzero((tier <= tier[bins.column[opened]].max()) & _sized(bins, items, hosts, sizes))
+    columns = np.flatnonzero((tier <= tier[bins.column[opened]].max()) & _sized(bins, items, sizes, hosts=hosts))
     known = bins.columns
     # What only nodes can hold costs nothing in any plan; without it the nodes merely have more room.
     fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[columns].any()]
@@ -120,7 +120,7 @@ def statement_of(
     return Statement(problem, start.room[used], nodes[used])
 
 
-def _sized(bins: Bins, items: Sequence[Item], hosts: HostRules, sizes: Sizes) -> Bools:
+def _sized(bins: Bins, items: Sequence[Item], sizes: Sizes, *, hosts: HostRules) -> Bools:
     """Return the columns that somebody may open, whom others may join: all when some machine had to be larger (N)."""
     allowed = sizes.together(items)
     gave_way = any(
