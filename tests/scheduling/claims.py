@@ -258,6 +258,11 @@ def _prices(plan: ClaimPlan, machines: Machines) -> Iterator[str]:
         return
     if prices != sorted(prices):
         yield f"{plan.name}: types are not listed cheapest first"
-    worst = max(offering.price for _, offering in machines.possible)
-    if plan.worst_price != worst:
+    # The cloud is asked for one capacity type: what is reserved before spot, spot before on-demand.
+    order = ["reserved", "spot", "on-demand"]
+    asked_for = min((offering.capacity_type for _, offering in machines.possible), key=order.index)
+    offered = [offering.price for _, offering in machines.possible if offering.capacity_type == asked_for]
+    if plan.worst_price != max(offered):
         yield f"{plan.name}: worst price said to be {plan.worst_price}"
+    if not min(offered) <= plan.expected_price * (1 + 1e-9) <= max(offered) * (1 + 2e-9):
+        yield f"{plan.name}: expected price said to be {plan.expected_price}, of {sorted(offered)}"

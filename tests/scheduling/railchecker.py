@@ -4,6 +4,7 @@ It knows the rails as the documentation of the settings states them. Where a rai
 had, it is judged by resources alone, so worlds whose pods mind labels or zones are checked leniently, never too hard.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from karpenter.model.core import Pod
@@ -12,8 +13,6 @@ from karpenter.model.resources import Resources, add, parse_resources
 from karpenter.scheduling import ClaimPlan, PoolView, Snapshot, Solution
 from karpenter.scheduling.policy import Policy
 
-GIB = 2**30
-
 
 def rail_breaches(snapshot: Snapshot, pods: Sequence[Pod], solution: Solution, policy: Policy) -> list[str]:
     """Return every rail that a solution for these pods breaks, in words."""
@@ -21,6 +20,10 @@ def rail_breaches(snapshot: Snapshot, pods: Sequence[Pod], solution: Solution, p
     found: list[str] = []
     for plan in solution.new_claims:
         found += _size(plan, views[plan.pool], _cap(snapshot, views[plan.pool], pods, policy), policy)
+        found += _list(plan, views[plan.pool], policy)
+    for view in snapshot.pools:
+        found += _spot(snapshot, view, solution, policy)
+        found += _zones(snapshot, view, solution, policy)
     return found
 
 
@@ -75,3 +78,83 @@ def _needed(pods: Sequence[Pod], others: Sequence[InstanceType]) -> bool:
 
 def _holds(kind: InstanceType, pod: Pod) -> bool:
     return all(kind.allocatable.get(name, 0) >= amount for name, amount in requests_of(pod).items())
+
+
+def _list(plan: ClaimPlan, view: PoolView, policy: Policy) -> Iterator[str]:
+    """Yield listed types that are too dear; a pool with minValues may list any."""
+    if any(requirement.min_values for requirement in view.pool.template.requirements.values()):
+        return
+    rails, kinds = policy.flexibility, {kind.name: kind for kind in view.instance_types}
+    zones = plan.requirements.allowed("topology.kubernetes.io/zone").values
+    prices = {
+        name: min(
+            offer.price
+            for offer in kinds[name].offerings
+            if offer.available
+            and offer.zone in zones
+            and plan.requirements.allowed("karpenter.sh/capacity-type").allows(offer.capacity_type)
+        )
+        for name in plan.instance_types
+    }
+    for at, (name, price) in enumerate(prices.items()):
+        is_filling = plan.capacity_type == "spot" and at < rails.spot_types
+        ratio = rails.spot_ratio if is_filling else rails.on_demand_ratio
+        if price > plan.price * ratio * (1 + 1e-6):
+            yield f"{plan.name}: lists {name} at {price}, planned at {plan.price}"
+
+
+def _spot(snapshot: Snapshot, view: PoolView, solution: Solution, policy: Policy) -> Iterator[str]:
+    """Yield types of a zone that new spot machines were planned of although there were enough (one pool's)."""
+    rails, key = policy.flexibility, view.pool.key
+    running = [(n.instance_type, n.zone) for n in snapshot.nodes if (n.pool, n.capacity_type) == (key, "spot")]
+    plans = [plan for plan in solution.new_claims if (plan.pool, plan.capacity_type) == (key, "spot")]
+    everything = Counter([*running, *((plan.instance_type, plan.zone) for plan in plans)])
+    most = max(1, int(everything.total() * rails.spot_share))
+    if everything.total() < rails.spot_share_from:
+        return
+    for plan in plans:
+        deck = plan.instance_type, plan.zone
+        others = [name for name in plan.instance_types if everything[name, plan.zone] < most]
+        if everything[deck] > most and others:
+            yield f"{plan.name}: {everything[deck]} of {everything.total()} spot machines are {deck}, {others} are not"
+
+
+def zone_shares(snapshot: Snapshot, solution: Solution, view: PoolView) -> dict[str, float]:
+    """Return the share of a pool's vCPU in each zone in which it has any."""
+    kinds = {kind.name: kind for kind in view.instance_types}
+    cpu: Counter[str] = Counter()
+    for node in snapshot.nodes:
+        if node.pool == view.pool.key and node.zone:
+            cpu[node.zone] += node.capacity["cpu"]
+    for plan in solution.new_claims:
+        if plan.pool == view.pool.key:
+            cpu[plan.zone] += kinds[plan.instance_type].capacity["cpu"]
+    return {zone: amount / cpu.total() for zone, amount in cpu.items()}
+
+
+def _zones(snapshot: Snapshot, view: PoolView, solution: Solution, policy: Policy) -> Iterator[str]:
+    """Yield a plan in a zone that holds too much, if its machine costs no more in one to which it could go.
+
+    A machine that moves has to leave both zones better off, and pods that mind zones are left alone.
+    """
+    shares, kinds = zone_shares(snapshot, solution, view), {kind.name: kind for kind in view.instance_types}
+    offered = {o.zone for kind in kinds.values() for o in kind.offerings if o.available}
+    most = {1: 1.0, 2: policy.zones.of_two}.get(len(offered), policy.zones.of_three)
+    total = sum(kinds[plan.instance_type].capacity["cpu"] for plan in solution.new_claims if plan.pool == view.pool.key)
+    total += sum(node.capacity["cpu"] for node in snapshot.nodes if node.pool == view.pool.key)
+    allowed = view.pool.template.requirements.allowed("topology.kubernetes.io/zone")
+    for plan in solution.new_claims:
+        if plan.pool != view.pool.key or any(pod.spec.node_selector or pod.spec.affinity for pod in plan.pods):
+            continue
+        part = kinds[plan.instance_type].capacity["cpu"] / total
+        same = {
+            o.zone
+            for o in kinds[plan.instance_type].offerings
+            if o.available
+            and o.price <= plan.price
+            and o.capacity_type == plan.capacity_type
+            and allowed.allows(o.zone)
+        }
+        better = [zone for zone in same if shares.get(zone, 0.0) + part < min(most, shares[plan.zone]) - 1e-9]
+        if shares[plan.zone] > most and better:
+            yield f"{plan.name}: {plan.zone} holds {shares[plan.zone]:.0%} of the vCPU, {better} would do"

@@ -73,7 +73,7 @@ def test_a_claim_lists_every_type_that_would_do_cheapest_first() -> None:
 
 
 def test_a_claim_lists_no_more_types_than_the_options_allow() -> None:
-    (plan,) = solved([a_pod(cpu="3")], options=Options(max_instance_types=3)).new_claims
+    (plan,) = solved([a_pod(cpu="3")], options=replace(FREE, max_instance_types=3)).new_claims
     assert plan.instance_types == ("c.4", "m.4", "r.4")
 
 

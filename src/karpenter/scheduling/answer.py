@@ -10,10 +10,10 @@ from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.classes import PodClass
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.items import Wait
-from karpenter.scheduling.machines import Machines
 from karpenter.scheduling.plans import claim_plans, deal_pods, placements
 from karpenter.scheduling.reasons import Judge
 from karpenter.scheduling.reporter import Reporter
+from karpenter.scheduling.settling import Settler
 from karpenter.scheduling.solution import Reason, Solution, Unschedulable
 
 
@@ -23,7 +23,7 @@ class Answer:
 
     bins: Bins
     classes: tuple[PodClass, ...]
-    machines: Machines
+    settler: Settler
     judge: Judge
     reporter: Reporter | None
 
@@ -35,7 +35,7 @@ class Answer:
             placed = [pod for group in pods for pod in group]
             solution = Solution(unschedulable=(*refused, *_with_the_group(placed, refused)), complete=complete)
         else:
-            plans = claim_plans(self.bins, self.classes, self.machines, pods=pods)
+            plans = claim_plans(self.bins, self.classes, self.settler, pods=pods)
             places = placements(self.bins.nodes.views, pods, plans)
             solution = Solution(plans, places, refused, complete=complete)
         self._report(solution, pods)

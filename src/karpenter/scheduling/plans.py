@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from karpenter.model.core import Pod
-from karpenter.model.resources import CPU
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.catalog import ATTACHED
 from karpenter.scheduling.classes import PodClass
-from karpenter.scheduling.machines import Choice, Machines, ZoneBalance
+from karpenter.scheduling.settling import Settler
 from karpenter.scheduling.snapshot import NodeView
 from karpenter.scheduling.solution import ClaimPlan
 
@@ -32,32 +29,27 @@ def deal_pods(bins: Bins, classes: Sequence[PodClass]) -> tuple[list[tuple[Pod, 
 
 
 def claim_plans(
-    bins: Bins, classes: Sequence[PodClass], machines: Machines, *, pods: Sequence[tuple[Pod, ...]]
+    bins: Bins, classes: Sequence[PodClass], settler: Settler, *, pods: Sequence[tuple[Pod, ...]]
 ) -> tuple[ClaimPlan, ...]:
-    """Return a plan for every opened bin. Zones of equal price are taken in turn, the largest machines first.
-
-    `pods` are those of every bin, nodes included.
-    """
-    choices = {row: machines.choose(bins, row) for row in bins.opened()}
-    zones = _zones(bins, choices)
+    """Return a plan for every opened bin; `pods` are those of every bin, nodes included."""
+    settled = settler.settle(bins)
     names = _names(bins)
     plans: list[ClaimPlan] = []
-    for row, choice in choices.items():
-        pool = bins.columns.lane_of(choice.column).view.pool.key
-        zone, capacity_type = zones[row]
+    for row, machine in settled.items():
+        choice = machine.choice
         plans.append(
             ClaimPlan(
                 name=names[row],
-                pool=pool,
+                pool=bins.columns.lane_of(choice.column).view.pool.key,
                 pods=pods[row],
                 requirements=choice.requirements,
                 instance_types=choice.instance_types,
                 instance_type=choice.instance_types[0],
-                zone=zone,
-                capacity_type=capacity_type,
+                zone=machine.zone,
+                capacity_type=machine.capacity_type,
                 price=choice.price,
                 requests=_requests(bins, classes, row, column=choice.column),
-                expected_price=choice.price,
+                expected_price=choice.expected_price,
                 worst_price=choice.worst_price,
                 min_values_relaxed=not choice.is_flexible,
             )
@@ -86,25 +78,6 @@ def _names(bins: Bins) -> dict[int, str]:
         names[row] = f"{pool}-{number}"
         taken.add(names[row])
     return names
-
-
-def _zones(bins: Bins, choices: dict[int, Choice]) -> dict[int, tuple[str, str]]:
-    """Return zone and capacity type of each opened bin."""
-    columns = bins.columns
-    balance = ZoneBalance()
-    for view in bins.nodes.views:
-        if view.pool is not None and view.zone is not None:
-            balance.add(view.pool, view.zone, view.capacity)
-    capacity = {row: columns.type_of(choice.column).capacity for row, choice in choices.items()}
-    chosen: dict[int, tuple[str, str]] = {}
-    for row in sorted(choices, key=lambda row: (-capacity[row].get(CPU, 0), row)):
-        pool = columns.lane_of(choices[row].column).view.pool.key
-        open_places = choices[row].places
-        zone = balance.emptiest(pool, [columns.zones[at] for at in np.flatnonzero(open_places.any(axis=1))])
-        kinds = np.flatnonzero(open_places[columns.zones.index(zone)])
-        chosen[row] = zone, columns.capacity_types[kinds[0]]
-        balance.add(pool, zone, capacity[row])
-    return chosen
 
 
 def placements(

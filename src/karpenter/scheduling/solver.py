@@ -22,6 +22,7 @@ from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.bounding import Proof, Start, Statement, prove, statement_of
 from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Floats
 from karpenter.scheduling.census import census_of, keys_of_the_bound
+from karpenter.scheduling.choosing import Chooser
 from karpenter.scheduling.classes import Grouping, PodClass, Surroundings, group
 from karpenter.scheduling.columns import Columns, columns_of
 from karpenter.scheduling.daemons import Daemon, daemons_of, load_of
@@ -41,6 +42,7 @@ from karpenter.scheduling.rails.size import sizes_of
 from karpenter.scheduling.reasons import Judge
 from karpenter.scheduling.reporter import Reporter, StopCheck, never, unheard
 from karpenter.scheduling.rules import NOMINATION, Level, NodeRule, levels_of, required_rule
+from karpenter.scheduling.settling import Settler
 from karpenter.scheduling.sharing import SharedVolumes
 from karpenter.scheduling.snapshot import PoolView, Snapshot
 from karpenter.scheduling.solution import Solution
@@ -113,7 +115,7 @@ def _solve(
     setting = _Setting(snapshot, demand, options)
     work = setting.work(reporter)
     complete = work.run(stop)
-    answer = Answer(work.bins, setting.grouping.classes, work.machines, setting.judge(work), reporter)
+    answer = Answer(work.bins, setting.grouping.classes, setting.settler(work), setting.judge(work), reporter)
     return answer.build(work.waits, demand, complete=complete), setting, work
 
 
@@ -187,7 +189,7 @@ class _Setting:
         bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
         waits = self._waits(columns.resources)
         sizes = sizes_of(columns, waits, nodes=nodes, room=room, policy=self._options.policy)
-        machines = Machines(columns, budget, sizes, most_types=self._options.max_instance_types)
+        machines = Machines(columns, budget, sizes)
         fee = self._options.policy.node_fee
         progress = unheard if reporter is None else reporter.progress
         work = Work(
@@ -198,6 +200,13 @@ class _Setting:
             launcher=Launcher(bins, budget, hosts, sizes, fee, self._options.rounds, progress),
             grower=Grower(bins, machines, budget, hosts, sizes, fee),
             machines=machines,
+            chooser=Chooser(
+                columns,
+                budget,
+                machines,
+                policy=self._options.policy,
+                most_types=self._options.max_instance_types,
+            ),
             reporter=reporter,
             progress=progress,
         )
@@ -207,6 +216,10 @@ class _Setting:
             self._start = Start.of(room + leaving, budget)
             work.keep_nominated(nominated, leaving)
         return work
+
+    def settler(self, work: Work) -> Settler:
+        """Return who decides what each machine is to be, for the state in which the solve ended."""
+        return Settler(work.chooser, self._options.policy)
 
     def statement(self, work: Work) -> Statement | None:
         """Return what the lower bound of a finished solve is about."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from karpenter.scheduling.bins import Bins, Share
 from karpenter.scheduling.catalog import Floats, Ints
+from karpenter.scheduling.choosing import Chooser
 from karpenter.scheduling.dealing import DomainRules, Domains
 from karpenter.scheduling.domains import DomainGroup
 from karpenter.scheduling.grow import Grower
@@ -35,6 +36,7 @@ class Work:
     launcher: Launcher
     grower: Grower
     machines: Machines
+    chooser: Chooser
     reporter: Reporter | None
     progress: Progress
     tiers: dict[tuple[NodeRule, bytes, int], int | None] = field(default_factory=dict)
@@ -150,7 +152,7 @@ class Work:
     def _dissolve(self) -> None:
         """Give machines up that limits leave too few types for to keep the minValues of their pool (S-46)."""
         for row in self.bins.opened() if self.bins.columns.peers else ():
-            if not self.machines.choose(self.bins, row).is_flexible:
+            if not self.chooser.choose(self.bins, row).is_flexible:
                 for share in list(self.bins.shares[row]):
                     self._take_out(row, share, share.count)
 

@@ -103,7 +103,7 @@ def sizes_of(columns: Columns, waits: Sequence[Wait], *, nodes: Nodes, room: Flo
         return Sizes(columns, np.zeros(len(columns)), np.full(len(columns), np.inf), pool, everything)
     used = _running(nodes, room, cpu=columns.resources.index(CPU))
     cores = _asked(columns, waits, pool) + np.array([used.get(key, 0.0) for key in keys])
-    rank = _ranks(columns, policy.size)
+    rank = cores_of(columns) + (0.0 if policy.size.metal else _METAL * _metal(columns))
     cap = _caps(cores, policy.size)[pool]
     return Sizes(columns, rank, cap, pool, rank <= cap)
 
@@ -113,15 +113,22 @@ def _caps(cores: Floats, rails: SizeRails) -> Floats:
     return np.asarray(np.minimum(rails.vcpu, np.maximum(rails.least_vcpu, rails.share * cores)), dtype=np.float64)
 
 
-def _ranks(columns: Columns, rails: SizeRails) -> Floats:
-    rank = np.zeros(len(columns))
+def cores_of(columns: Columns) -> Floats:
+    """Return the vCPU of each column (N)."""
+    cores = np.zeros(len(columns))
     for at, lane in enumerate(columns.lanes):
-        mine = np.flatnonzero(columns.lane == at)
-        kinds = columns.kind[mine]
-        rank[mine] = lane.table.capacity(CPU)[kinds] / 1000
-        if not rails.metal:
-            rank[mine] += _METAL * lane.table.is_metal[kinds]
-    return rank
+        mine = columns.lane == at
+        cores[mine] = lane.table.capacity(CPU)[columns.kind[mine]] / 1000
+    return cores
+
+
+def _metal(columns: Columns) -> Bools:
+    """Return which columns are bare metal (N)."""
+    metal = np.zeros(len(columns), dtype=np.bool_)
+    for at, lane in enumerate(columns.lanes):
+        mine = columns.lane == at
+        metal[mine] = lane.table.is_metal[columns.kind[mine]]
+    return metal
 
 
 def _running(nodes: Nodes, room: Floats, *, cpu: int) -> Mapping[PoolKey, float]:
