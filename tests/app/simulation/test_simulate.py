@@ -78,7 +78,7 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
                 "name": "toy-1",
                 "pool": {"kind": "NodePool", "name": "toy"},
                 "instanceType": "medium",
-                "instanceTypes": ["medium", "large"],
+                "instanceTypes": ["medium"],
                 "zone": "a",
                 "capacityType": "spot",
                 "pricePerHour": 0.05,
@@ -254,7 +254,7 @@ def test_the_table_shows_nodes_what_found_no_place_and_the_price(desk: Desk) -> 
     status, out, _ = desk.run(POOL, a_deployment(cpu="3", memory="6Gi"), stuck, flags=toy)
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert status == 3
-    assert "toy-1 NodePool toy medium a spot 0.0500 1 3 6Gi 2" in lines
+    assert "toy-1 NodePool toy medium a spot 0.0500 1 3 6Gi 1" in lines
     assert "5 shop/stuck-0, shop/stuck-1, shop/stuck-2 and 2 more" in lines
     assert any(line.startswith("NodePool toy: needs 99 cpu") for line in lines)
     fix = lines.index("fix: ask for at most 8 cpu instead of 99, what large of NodePool toy has room for")
