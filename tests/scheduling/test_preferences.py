@@ -192,8 +192,9 @@ def test_every_kept_preference_has_its_price() -> None:
     ]
 
 
-def test_a_preference_that_nothing_could_keep_has_no_price() -> None:
+def test_a_preference_that_nothing_could_keep_costs_nothing() -> None:
     label = {"weight": 1, "preference": {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["x"]}]}}
     wish = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [label]}}
     snapshot = a_snapshot(pools=[on_demand()], types=toys())
-    assert prices_of_preferences(snapshot, Demand.each([a_pod(affinity=wish)]), Options()).preferences == ()
+    (found,) = prices_of_preferences(snapshot, Demand.each([a_pod(affinity=wish)]), Options()).preferences
+    assert (found.pods, found.given_up, found.price) == (1, 1, 0.0)

@@ -18,6 +18,7 @@ from karpenter.app.settings import Settings, read_settings, shown
 from karpenter.app.simulation.answer import Answer, Seconds, as_data, with_rejected
 from karpenter.app.simulation.case import Case, Circumstances, read_case
 from karpenter.app.simulation.dumps import completed
+from karpenter.app.simulation.explained import Explained, explained, explained_data
 from karpenter.app.simulation.fleet import give_back, with_fleet
 from karpenter.app.simulation.progress import shown_progress
 from karpenter.app.simulation.table import print_answer
@@ -25,6 +26,7 @@ from karpenter.disruption.options import DisruptionOptions
 from karpenter.provisioning.pending import admit
 from karpenter.scheduling import solve
 from karpenter.scheduling.demand import Demand
+from karpenter.scheduling.explain import Plan
 from karpenter.scheduling.policy import Options
 from karpenter.scheduling.remedies import refusals_of
 from karpenter.scheduling.reporter import Reporter, unheard
@@ -47,6 +49,7 @@ def simulate(
     disrupt: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     until_settled: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     now: Annotated[str | None, Parameter(show_default=False)] = None,
+    explain: Annotated[str | None, Parameter(show_default=False)] = None,
 ) -> int:
     """Say where pending pods would go and which nodes would be launched for them, offline.
 
@@ -76,7 +79,12 @@ def simulate(
         With --disrupt: carry that out in memory again and again, until nothing is left to do.
     now
         The time to plan for, such as 2026-11-30T12:00:00Z; timers, life times and budgets' windows go by it.
+    explain
+        Say why the pod or node of this name is where it is, what else was possible at which price, and what each
+        preference costs. Names: web-0, shop/web-0, node/default-1.
     """
+    if explain and disrupt:
+        raise SettingsError("--explain: it explains the plan for pending pods; leave --disrupt out")
     if until_settled and not disrupt:
         raise SettingsError("--until-settled: it says how far --disrupt goes, give both")
     settings = read_settings(set_, os.environ)
@@ -88,14 +96,22 @@ def simulate(
     load_s = time.perf_counter() - started
     with shown_progress() as reporter:
         answer = answer_for(case, settings, options, load_s=load_s, reporter=reporter)
+        found = _explained(case, answer, options, name=explain, reporter=reporter) if explain else None
     ways = DisruptionOptions(solve=options, expiration=settings.expiration)
     fleet = give_back(case.snapshot, answer.solution, ways, until_settled=until_settled) if disrupt else None
     if output == "table":
-        print_answer(answer, fleet)
+        print_answer(answer, fleet, found)
     else:
         data = as_data(answer) if fleet is None else with_fleet(as_data(answer), fleet)
+        data |= {"explanation": explained_data(found)} if found is not None else {}
         print(_written(data, output), end="")
     return PLACED if answer.is_all_placed else NOT_ALL_PLACED
+
+
+def _explained(case: Case, answer: Answer, options: Options, *, name: str, reporter: Reporter | None) -> Explained:
+    accepted, _ = admit(case.snapshot.pending)
+    plan = Plan(case.snapshot, Demand.each(accepted), answer.solution, options)
+    return explained(plan, answer, name, progress=reporter.progress if reporter else unheard)
 
 
 def _written(data: Mapping[str, Any], output: Literal["json", "yaml"]) -> str:

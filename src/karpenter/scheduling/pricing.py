@@ -6,13 +6,13 @@ Source: cases PREFER.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from karpenter.model.core import Pod
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.policy import Options, PreferencePolicy
-from karpenter.scheduling.reporter import StopCheck, never
+from karpenter.scheduling.reporter import Progress, StopCheck, never, unheard
 from karpenter.scheduling.snapshot import Snapshot
 from karpenter.scheduling.solution import Solution, Unschedulable
 from karpenter.scheduling.solver import preferences_of, solve
@@ -46,27 +46,37 @@ class PreferencePrices:
 
 
 def prices_of_preferences(
-    snapshot: Snapshot, demand: Demand, options: Options, *, most: int = 8, stop: StopCheck = never
+    snapshot: Snapshot,
+    demand: Demand,
+    options: Options,
+    *,
+    most: int = 8,
+    of: Collection[str] | None = None,
+    stop: StopCheck = never,
+    progress: Progress = unheard,
 ) -> PreferencePrices:
     """Solve a demand with and without preferences, and without each of the `most` commonest ones.
 
+    `of` are the preferences to price, in the words of `Level.given_up`; None prices any.
     Pools keep their own policies only in so far as they say the same as the one that is tried.
     """
     relaxed = _Relaxed()
     respected = solve(snapshot, demand, _with(options, "Respect"), stop=stop, reporter=relaxed)
     ignored = solve(snapshot, demand, _with(options, "Ignore"), stop=stop)
     stated = preferences_of(snapshot, demand, _with(options, "Respect"))
-    commonest = sorted(stated, key=lambda words: (-stated[words], words))[:most]
-    priced = [
-        PricedPreference(
-            words,
-            stated[words],
-            relaxed.counts[words],
-            respected.price - solve(snapshot, demand, _without(options, words), stop=stop).price,
-        )
-        for words in commonest
-        if relaxed.counts[words] < stated[words] and not stop()
-    ]
+    commonest = sorted(
+        (words for words in stated if of is None or words in of), key=lambda words: (-stated[words], words)
+    )
+    priced: list[PricedPreference] = []
+    for at, words in enumerate(commonest[:most]):
+        progress("pricing preferences", at, len(commonest[:most]))
+        if stop():
+            break
+        # Where nobody's wish could be kept, giving it up saves nothing.
+        is_kept = relaxed.counts[words] < stated[words]
+        without = solve(snapshot, demand, _without(options, words), stop=stop) if is_kept else respected
+        saved = respected.price - without.price
+        priced.append(PricedPreference(words, stated[words], relaxed.counts[words], saved))
     return PreferencePrices(respected, ignored, tuple(sorted(priced, key=lambda entry: (-entry.price, entry.words))))
 
 

@@ -19,6 +19,7 @@ from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Bools, TypeTable,
 from karpenter.scheduling.classes import PodClass, Profile, clash
 from karpenter.scheduling.daemons import Daemon, load_of
 from karpenter.scheduling.flexibility import spectra_of, within
+from karpenter.scheduling.holding import Holding, places
 from karpenter.scheduling.items import Wait
 from karpenter.scheduling.lanes import Lane, type_mask
 from karpenter.scheduling.limits import Budget
@@ -185,7 +186,7 @@ class Judge:
         if not matching.any():
             yield self._no_type(lane, own, term)
             return
-        holding = matching & self._holds(lane, cls)
+        holding = matching & self._holding(lane).holds(cls.requests)
         if not holding.any():
             yield self._too_small(lane, cls, matching, term=term)
         elif not after:
@@ -212,9 +213,9 @@ class Judge:
             return None
         types = np.flatnonzero(holding)
         table = lane.table
-        places = _places(lane, term) & np.isfinite(table.prices)
+        there = places(lane, lane.requirements.intersect(term)) & np.isfinite(table.prices)
         asked = spectra_of(lane.requirements, table.types)
-        for spectrum in within(asked, places, zones=table.zones, capacity_types=table.capacity_types):
+        for spectrum in within(asked, there, zones=table.zones, capacity_types=table.capacity_types):
             found = sorted(frozenset[str]().union(*(spectrum.values[at] for at in types.tolist())))
             if len(found) < spectrum.least:
                 message = (
@@ -230,21 +231,12 @@ class Judge:
         message = f"no instance type of the pool has {' and '.join(map(str, alone or asked))}"
         return _Miss(3, "pod", "NoMatchingInstanceType", message, (alone or asked)[0].key)
 
-    def _room(self, lane: Lane, resource: str) -> np.ndarray:
-        """Return what is left for pods of one resource on each type (T)."""
-        load = load_of(lane, self.daemons, well_known=self.well_known)
-        return lane.table.allocatable(resource) - load.amounts([resource])[:, 0]
-
-    def _holds(self, lane: Lane, cls: PodClass) -> Bools:
-        load = load_of(lane, self.daemons, well_known=self.well_known)
-        holds = load.fits.copy()
-        for resource, amount in cls.requests.items():
-            holds &= self._room(lane, resource) >= amount
-        return holds
+    def _holding(self, lane: Lane) -> Holding:
+        return Holding(lane, self.daemons, self.well_known)
 
     def _too_small(self, lane: Lane, cls: PodClass, matching: Bools, *, term: Requirements) -> _Miss:
         names = sorted(cls.requests)
-        room = np.stack([self._room(lane, name) for name in names], axis=1)
+        room = np.stack([self._holding(lane).room(name) for name in names], axis=1)
         short = np.array([cls.requests[name] for name in names], dtype=np.float64) - room
         relative = short / np.maximum([cls.requests[name] for name in names], 1)
         nearest = int(np.where(matching, relative.max(axis=1), np.inf).argmin())
@@ -253,7 +245,9 @@ class Judge:
             for at, name in enumerate(names)
             if short[nearest, at] > 0
         ]
-        layer: Layer = "pool" if (self._holds(lane, cls) & lane.table.mask_all(term)).any() else "cloud"
+        layer: Layer = (
+            "pool" if (self._holding(lane).holds(cls.requests) & lane.table.mask_all(term)).any() else "cloud"
+        )
         hint = ""
         if cls.requests.get(CPU, 0) >= ABSURD_MILLICORES:
             layer, hint = "pod", " (is its CPU request written with M, millions, instead of m, thousandths?)"
@@ -263,7 +257,7 @@ class Judge:
     def _nothing_there(self, lane: Lane, holding: Bools, term: Requirements) -> _Miss | None:
         wanted = lane.requirements.intersect(term)
         table = lane.table
-        there = holding[:, None, None] & _places(lane, term)
+        there = holding[:, None, None] & places(lane, lane.requirements.intersect(term))
         if np.isfinite(table.prices[there]).any():
             return None
         where = ", ".join(str(wanted[key]) for key in sorted(PLACE_KEYS) if key in wanted) or "any zone"
@@ -308,14 +302,6 @@ class Judge:
                 )
                 return _Miss(6, "pool", "LimitExceeded", message, resource)
         return None
-
-
-def _places(lane: Lane, term: Requirements) -> Bools:
-    """Return the zones and capacity types of the lane's table that the lane and a term allow (Z×K)."""
-    wanted = lane.requirements.intersect(term)
-    zones, kinds = wanted.allowed(labels.ZONE), wanted.allowed(labels.CAPACITY_TYPE)
-    table = lane.table
-    return np.array([[zones.allows(z) and kinds.allows(k) for k in table.capacity_types] for z in table.zones])
 
 
 def _shortage(lane: Lane, resource: str, amount: int, *, nearest: int, room: int) -> str:

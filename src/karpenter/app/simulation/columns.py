@@ -8,8 +8,8 @@ from rich.table import Table
 
 
 def table(title: str, *columns: str, right: Iterable[str] = ()) -> Table:
-    """Return an empty table without lines; columns in `right` hold numbers."""
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    """Return an empty table without lines, and without a title if that is empty; columns in `right` hold numbers."""
+    made = Table(title=title or None, title_justify="left", box=None, pad_edge=False, padding=(0, 3, 0, 0))
     aligned = frozenset(right)
     for column in columns:
         made.add_column(column, justify="right" if column in aligned else "left", overflow="fold")

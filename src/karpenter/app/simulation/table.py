@@ -9,6 +9,8 @@ from rich.text import Text
 
 from karpenter.app.simulation.answer import Answer
 from karpenter.app.simulation.columns import counted
+from karpenter.app.simulation.explained import Explained
+from karpenter.app.simulation.explainedtext import print_explained
 from karpenter.app.simulation.fleet import Fleet
 from karpenter.app.simulation.fleettable import fleet_tables
 from karpenter.app.simulation.nodestable import new_nodes, reused_nodes
@@ -18,9 +20,17 @@ _PIPE_WIDTH = 200
 """Columns when the output is no terminal: files and pipes do not wrap."""
 
 
-def print_answer(answer: Answer, fleet: Fleet | None = None, console: Console | None = None) -> None:
-    """Print nodes, placements, what found no place and why, the price, and what becomes of the nodes there are."""
+def print_answer(
+    answer: Answer, fleet: Fleet | None = None, found: Explained | None = None, *, console: Console | None = None
+) -> None:
+    """Print nodes, placements, what found no place and why, the price, and what becomes of the nodes there are.
+
+    An explanation that was asked for is printed instead.
+    """
     out = console or _console()
+    if found is not None:
+        print_explained(found, out)
+        return
     solution = answer.solution
     if solution.new_claims:
         out.print(new_nodes(solution.new_claims, out))

@@ -16,8 +16,9 @@ from karpenter.model import labels
 from karpenter.model.requirements import Conflict, Requirement, Requirements
 from karpenter.model.resources import PODS, Resources
 from karpenter.scheduling.amounts import shown
-from karpenter.scheduling.catalog import PLACE_KEYS, Bools, Floats, table_of
-from karpenter.scheduling.daemons import Daemon, load_of
+from karpenter.scheduling.catalog import PLACE_KEYS, Bools, table_of
+from karpenter.scheduling.daemons import Daemon
+from karpenter.scheduling.holding import Holding, places
 from karpenter.scheduling.lanes import Lane, can_launch, type_mask
 from karpenter.scheduling.remedies.change import Candidate, Proposal
 from karpenter.scheduling.remedies.pods import lower_request, rename_label, tolerate
@@ -39,6 +40,10 @@ class Need:
     requests: Resources
     daemons: tuple[Daemon, ...]
     well_known: frozenset[str]
+
+    def holding(self, lane: Lane) -> Holding:
+        """Return who says what the types of a lane hold."""
+        return Holding(lane, self.daemons, self.well_known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,30 +157,14 @@ class _Gap:
         """Return the offerings that hold the pods and are where they may be, the pool's own wishes apart (T×Z×K)."""
         table = self._table
         lane = replace(self._lane, requirements=self._lane.requirements.without(*self._of_types))
-        holds = type_mask(lane, self._term) & _holding(lane, self._need)
-        zone, kind = self._term.allowed(labels.ZONE), self._term.allowed(labels.CAPACITY_TYPE)
-        zones = np.array([zone.allows(name) for name in table.zones], dtype=np.bool_)
-        kinds = np.array([kind.allows(name) for name in table.capacity_types], dtype=np.bool_)
-        return np.asarray(holds[:, None, None] & (zones[:, None] & kinds) & np.isfinite(table.prices))
+        holds = type_mask(lane, self._term) & self._need.holding(lane).holds(self._need.requests)
+        return np.asarray(holds[:, None, None] & places(lane, self._term) & np.isfinite(table.prices))
 
 
 def _alike(fails: dict[str, Bools], lacks: Sequence[str]) -> Bools:
     """Return the offerings that lack exactly these things."""
     masks = [fails[key] if key in lacks else ~fails[key] for key in fails]
     return np.logical_and.reduce(masks) if masks else np.ones((1, 1, 1), dtype=np.bool_)
-
-
-def _holding(lane: Lane, need: Need) -> Bools:
-    holds = load_of(lane, need.daemons, well_known=need.well_known).fits.copy()
-    for resource, amount in need.requests.items():
-        holds &= _room(lane, need, resource) >= amount
-    return holds
-
-
-def _room(lane: Lane, need: Need, resource: str) -> Floats:
-    """Return what is left for pods of one resource on each type (T)."""
-    load = load_of(lane, need.daemons, well_known=need.well_known)
-    return lane.table.allocatable(resource) - load.amounts([resource])[:, 0]
 
 
 def _value(requirement: Requirement) -> str | None:
@@ -198,17 +187,18 @@ def smaller_requests(view: PoolView, need: Need) -> Iterator[tuple[float, Candid
         return
     table = table_of(view.instance_types)
     lane = Lane(view, table, view.pool.node_requirements(), 0)
+    holding = need.holding(lane)
     for term in need.rule.terms:
         if not lane.requirements.compatible(term, well_known=need.well_known):
             continue
         types = type_mask(lane, lane.requirements) & type_mask(lane, term)
-        enough = {name: _room(lane, need, name) >= amount for name, amount in need.requests.items()}
+        enough = {name: holding.room(name) >= amount for name, amount in need.requests.items()}
         for resource, amount in need.requests.items():
             others = [mask for name, mask in enough.items() if name != resource]
             fitting = np.logical_and.reduce([types, *others])
             if resource != PODS and fitting.any() and not (fitting & enough[resource]).any():
-                at = int(np.where(fitting, _room(lane, need, resource), -np.inf).argmax())
-                most = max(0, _rounded(resource, int(_room(lane, need, resource)[at])))
+                at = int(np.where(fitting, holding.room(resource), -np.inf).argmax())
+                most = max(0, _rounded(resource, int(holding.room(resource)[at])))
                 where = f"what {table.names[at]} of {view.pool.key} has room for"
                 yield 1 - most / amount, lower_request(resource, most, asked=amount, where=where)
 
