@@ -62,6 +62,7 @@ class Assembly:
             settings=settings,
             metrics=metrics,
             well_known=self.cloud.well_known,
+            class_generation=self._node_classes.generation,
         )
         self._requests = CloudRequests(
             client, self.cloud.market, nodes=self.operator.informers.nodes, clock=clock, metrics=metrics

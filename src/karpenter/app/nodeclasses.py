@@ -38,6 +38,12 @@ class NodeClasses:
             known = self._decoded[key] = (raw, decode_node_class(raw))
         return known[1]
 
+    def generation(self, reference: NodeClassRef | None) -> int:
+        """Return which edit of a node class this is; 0 when it does not exist."""
+        informer = self._informers.get(reference.kind) if reference else None
+        raw = informer.get(ObjectKey("", reference.name)) if informer and reference else None
+        return int(raw["metadata"].get("generation") or 0) if raw else 0
+
     def on_change(self, call: Callable[[], None]) -> None:
         """Call whenever a node class appears, changes or goes."""
 

@@ -27,9 +27,12 @@ from karpenter.lifecycle.instances import Instances, Pace
 from karpenter.lifecycle.launch import Launcher
 from karpenter.lifecycle.machine import Timeouts
 from karpenter.lifecycle.nodes import NodeTermination
+from karpenter.lifecycle.poolhash import PoolHash
 from karpenter.lifecycle.pools import PoolStatus
+from karpenter.lifecycle.registration import RegistrationHealth
 from karpenter.lifecycle.termination import ClaimTermination
 from karpenter.lifecycle.writer import Writer
+from karpenter.model.nodepool import NodeClassRef
 from karpenter.provisioning.batcher import Batcher
 from karpenter.provisioning.controller import Provisioner, ProvisioningSettings
 from karpenter.provisioning.governor import Governor
@@ -73,6 +76,7 @@ class Parts:
         self.recorder = EventRecorder(client, clock, metrics=metrics)
         self.memory = Memory(client, clock=clock, namespace=namespace, backoff=_backoff("memory"))
         self.found = FoundAllocatable(self.memory)
+        self.health = RegistrationHealth()
         self.breakers = Breakers(self.memory, self.state, clock=clock)
         self._writer = Writer(client, self.informers, metrics=metrics)
         governor = Governor(settings.launch, self.breakers, clock=clock)
@@ -144,6 +148,7 @@ class Parts:
             metrics=self._metrics,
             timeouts=Timeouts(),
             breakers=self.breakers,
+            health=self.health,
             found=self.found,
             recorder=self.recorder,
         )
@@ -167,9 +172,21 @@ class Parts:
         """Return what keeps the conditions that disruption goes by."""
         return Marks(self.state, self._writer, self._provider, recorder=self.recorder, clock=self._clock)
 
-    def pool_status(self) -> PoolStatus:
+    def pool_status(self, class_generation: Callable[[NodeClassRef | None], int]) -> PoolStatus:
         """Return what keeps the status of pools."""
-        return PoolStatus(self._client, self.state, clock=self._clock, metrics=self._metrics)
+        return PoolStatus(
+            self._client,
+            self.state,
+            self.informers,
+            health=self.health,
+            class_generation=class_generation,
+            clock=self._clock,
+            metrics=self._metrics,
+        )
+
+    def pool_hash(self) -> PoolHash:
+        """Return what writes the digests of pools."""
+        return PoolHash(self._client, self.state, self._writer)
 
     def adoption(self) -> Adoption:
         """Return what hands the nodes of Provisioners over to NodePools."""

@@ -14,6 +14,7 @@ from karpenter.cloud.provider import CloudProvider
 from karpenter.disruption.orchestrator import ids_of
 from karpenter.model import labels
 from karpenter.model.core import Node, Pod
+from karpenter.model.nodepool import NodeClassRef
 from karpenter.model.units import PoolKey
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import Controller, Reconciler, Result, Singleton, run_all
@@ -39,7 +40,9 @@ class Operator:
         settings: Settings,
         metrics: Metrics,
         well_known: frozenset[str] = frozenset(),
+        class_generation: Callable[[NodeClassRef | None], int] = lambda _: 0,
     ) -> None:
+        """`class_generation` returns the generation of a node class; 0 when nobody knows."""
         parts = Parts(client, provider, clock=clock, settings=settings, metrics=metrics)
         self.state, self.informers, self.recorder = parts.state, parts.informers, parts.recorder
         self._parts = parts
@@ -54,7 +57,8 @@ class Operator:
         self.nodes = self._controller(parts.node_termination(), workers=100)
         self._marking = parts.marks()
         self.marks = self._controller(self._marking, workers=10)
-        self.pools = self._controller(parts.pool_status())
+        self.pools = self._controller(parts.pool_status(class_generation))
+        self.pool_hashes = self._controller(parts.pool_hash())
         self.adoption = self._controller(parts.adoption(), workers=10)
         orchestrator = parts.orchestrator(self.provisioner)
         self.commands = self._controller(orchestrator, workers=100)
@@ -98,6 +102,8 @@ class Operator:
         self._marking.forget_drift()
         for name in self.state.claims:
             self.marks.enqueue(name)
+        for key in self.state.pools:
+            self.pools.enqueue(key)
         self._plan_again()
 
     async def run(self) -> None:
@@ -115,6 +121,7 @@ class Operator:
             self.evictions,
             self.marks,
             self.pools,
+            self.pool_hashes,
             self.adoption,
             self.disruption,
             self.commands,
@@ -193,6 +200,7 @@ class Operator:
             return
         key = PoolKey(event.object["kind"], event.object["metadata"]["name"])
         self.pools.enqueue(key)
+        self.pool_hashes.enqueue(key)
         for claim in self.state.claims.values():
             self.adoption.enqueue(claim.name)
             if claim.pool == key:

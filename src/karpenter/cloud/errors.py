@@ -21,7 +21,11 @@ class InsufficientCapacityError(CloudError):
 
 
 class NodeClassNotReadyError(CloudError):
-    """The node class is missing or cannot be used yet."""
+    """The node class is missing or cannot be used yet; `reason` is that of the pool's condition (spec v1 §1.4.2)."""
+
+    def __init__(self, message: str, *, reason: str = "NodeClassNotReady") -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class LaunchError(CloudError):

@@ -18,11 +18,12 @@ from karpenter.lifecycle.machine import (
     next_step,
     registration_patch,
 )
+from karpenter.lifecycle.registration import RegistrationHealth
 from karpenter.lifecycle.termination import ClaimTermination
 from karpenter.lifecycle.writer import Writer
 from karpenter.model import labels
 from karpenter.model.core import Node
-from karpenter.model.nodeclaim import NodeClaim
+from karpenter.model.nodeclaim import LAUNCHED, NodeClaim
 from karpenter.model.pods import is_reschedulable
 from karpenter.model.resources import format_resources, parse_resources
 from karpenter.runtime import logs
@@ -56,6 +57,7 @@ class ClaimLifecycle:
         metrics: Metrics,
         timeouts: Timeouts,
         breakers: Breakers,
+        health: RegistrationHealth,
         found: FoundAllocatable,
         recorder: EventRecorder,
     ) -> None:
@@ -67,6 +69,7 @@ class ClaimLifecycle:
         self._metrics = metrics
         self._timeouts = timeouts
         self._breakers = breakers
+        self._health = health
         self._found = found
         self._recorder = recorder
 
@@ -93,8 +96,7 @@ class ClaimLifecycle:
                 await self._writer.patch_claim_status(claim, step.conditions)
             case GiveUp(reason):
                 log.info("deleting nodeclaim that made no progress", nodeclaim=claim.name, reason=reason)
-                if reason == REGISTRATION_TIMEOUT:
-                    self._breakers.failed(claim.node_class_ref)
+                self._give_up(claim, reason)
                 await self._writer.disrupt(claim, reason)
                 return DONE
             case Launch():
@@ -110,8 +112,19 @@ class ClaimLifecycle:
                 await self._initialize(claim, step.action, step)
         return Result(step.requeue_after_s)
 
+    def _give_up(self, claim: NodeClaim, reason: str) -> None:
+        """Remember that nothing came of a claim (L-3)."""
+        if reason == REGISTRATION_TIMEOUT:
+            self._breakers.failed(claim.node_class_ref)
+            self._health.failed(claim.pool)
+            return
+        launched = claim.condition(LAUNCHED)
+        if launched is not None:
+            self._health.failed(claim.pool, reason=launched.reason, message=launched.message)
+
     async def _register(self, claim: NodeClaim, action: Register, step: Step) -> None:
         self._breakers.succeeded(claim.node_class_ref)
+        self._health.succeeded(claim.pool)
         node = await self._writer.patch_node(action.node, registration_patch(claim, action.node))
         await self._writer.patch_claim_status(claim, step.conditions, {"nodeName": node.metadata.name})
         pool, zone = (claim.pool.name if claim.pool else ""), claim.labels.get(labels.ZONE, "")

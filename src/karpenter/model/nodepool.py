@@ -136,6 +136,8 @@ class NodePool:
     conditions: tuple[Condition, ...] = ()
     resources: Resources = field(default_factory=dict)
     """Capacity in use, as the status last said."""
+    class_generation: int = 0
+    """Generation of the node class, as the status last said; 0 when it said nothing."""
 
     @property
     def name(self) -> str:

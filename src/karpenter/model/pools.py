@@ -37,8 +37,14 @@ def decode_pool(raw: object, *, mode: Mode = "compat") -> tuple[NodePool, tuple[
 
 
 def encode_pool_status(
-    pool: NodePool, resources: Resources, conditions: Sequence[Condition] | None = None
+    pool: NodePool, resources: Resources, conditions: Sequence[Condition] | None = None, *, class_generation: int = 0
 ) -> dict[str, object]:
-    """Return the merge patch of a pool's `status` with the capacity in use; conditions are left alone when None."""
-    encode = v1alpha5.encode_provisioner_status if pool.origin.kind == v1alpha5.KIND else v1.encode_nodepool_status
-    return encode(resources, previous=pool.resources, conditions=conditions)
+    """Return the merge patch of a pool's `status` with the capacity in use; conditions are left alone when None.
+
+    `class_generation` is that of the node class as it was looked at (a NodePool's status names it); 0 leaves it out.
+    """
+    if pool.origin.kind == v1alpha5.KIND:
+        return v1alpha5.encode_provisioner_status(resources, previous=pool.resources, conditions=conditions)
+    return v1.encode_nodepool_status(
+        resources, previous=pool.resources, conditions=conditions, class_generation=class_generation
+    )

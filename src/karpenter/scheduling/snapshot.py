@@ -76,6 +76,8 @@ class PoolView:
     """Capacity of its nodes and claims that are not being deleted, with `nodes`."""
     unready: str | None = None
     """Why it cannot launch now, in words; None when it can."""
+    unready_reason: str = ""
+    """The same in one CamelCase word; empty when it is ready, or for no reason that has a name."""
     is_paused: bool = False
     """Whether people asked that none of its nodes be disrupted by choice for now."""
 

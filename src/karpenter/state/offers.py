@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from karpenter.cloud.errors import CloudError
+from karpenter.cloud.errors import CloudError, NodeClassNotReadyError
 from karpenter.cloud.provider import CloudProvider
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.nodepool import NodeClassRef, NodePool
@@ -21,6 +21,8 @@ class Offers:
 
     types: Mapping[PoolKey, tuple[InstanceType, ...]] = field(default_factory=dict)
     unready: Mapping[PoolKey, str] = field(default_factory=dict)
+    reasons: Mapping[PoolKey, str] = field(default_factory=dict)
+    """The same in one word, for those whose node class is to blame."""
     well_known: frozenset[str] = frozenset()
     """Label keys of the catalogue that pods may constrain although no pool mentions them."""
 
@@ -30,7 +32,8 @@ class Offers:
         reason = self.unready.get(pool.key)
         if reason is None and not types:
             reason = "its instance types are not known yet"
-        return PoolView(pool, types, usage, unready=reason)
+        word = self.reasons.get(pool.key, "") if reason else ""
+        return PoolView(pool, types, usage, unready=reason, unready_reason=word)
 
     def priced(self, view: NodeView) -> NodeView:
         """Return the view with the current price of its offering; unchanged when that is unknown."""
@@ -58,14 +61,17 @@ async def load_offers(
     """
     types: dict[PoolKey, tuple[InstanceType, ...]] = {}
     unready: dict[PoolKey, str] = {}
+    reasons: dict[PoolKey, str] = {}
     for pool in pools:
         try:
             offered = tuple(await provider.instance_types(pool))
         except CloudError as error:
             unready[pool.key] = str(error)
+            if isinstance(error, NodeClassNotReadyError):
+                reasons[pool.key] = error.reason
             continue
         types[pool.key] = found.corrected(pool, offered) if found is not None else offered
         reason = problem(pool.template.node_class_ref)
         if reason is not None or not offered:
             unready[pool.key] = reason or "its node class offers no instance type"
-    return Offers(types, unready, well_known)
+    return Offers(types, unready, reasons, well_known)

@@ -5,7 +5,7 @@ Source: spec v1 §1.3, §1.4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -63,6 +63,7 @@ def decode_nodepool(raw: object) -> tuple[NodePool, tuple[ManifestWarning, ...]]
         replicas=replicas,
         conditions=read_conditions(envelope.status),
         resources=read_status_resources(envelope.status),
+        class_generation=_read_class_generation(envelope.status),
     )
     annotations = {labels.NODEPOOL_HASH: nodepool_hash(template), labels.NODEPOOL_HASH_VERSION: HASH_VERSION}
     return replace(pool, hash_annotations=annotations), warnings
@@ -144,15 +145,27 @@ def _check_static(spec: Reader, limits: Resources) -> None:
         spec.fail("limits", "only nodes can be limited together with replicas")
 
 
+def _read_class_generation(status: Mapping[str, object]) -> int:
+    found = status.get("nodeClassObservedGeneration")
+    return found if isinstance(found, int) else 0
+
+
 def encode_nodepool_status(
-    resources: Resources, *, previous: Resources, conditions: Sequence[Condition] | None = None
+    resources: Resources,
+    *,
+    previous: Resources,
+    conditions: Sequence[Condition] | None = None,
+    class_generation: int = 0,
 ) -> dict[str, object]:
     """Return the merge patch of `status` that says which capacity is in use, from zero up (spec v1 §1.4.2).
 
-    `previous` is what the status said before; conditions are left alone when they are None.
+    `previous` is what the status said before; conditions are left alone when they are None. `class_generation` is that
+    of the node class as it was looked at; 0 leaves it out.
     """
     used = {**dict.fromkeys(_ALWAYS_COUNTED, 0), **resources}
     status: dict[str, object] = {"resources": encode_status_resources(used, previous), "nodes": used[NODES]}
     if conditions is not None:
         status["conditions"] = merged_conditions(conditions, ())
+    if class_generation:
+        status["nodeClassObservedGeneration"] = class_generation
     return {"status": status}

@@ -219,7 +219,9 @@ class SimulatedCloud:
         except ManifestError as error:
             raise NodeClassNotReadyError(f"{reference.kind} {reference.name!r} is not valid: {error}") from error
         if node_class is None:
-            raise NodeClassNotReadyError(f"{reference.kind} {reference.name!r} is not there; create it")
+            raise NodeClassNotReadyError(
+                f"{reference.kind} {reference.name!r} is not there; create it", reason="NodeClassNotFound"
+            )
         return Order(node_class, kubelet)
 
     # --- answers ------------------------------------------------------------------------------------------------------
