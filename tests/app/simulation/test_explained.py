@@ -47,7 +47,7 @@ def test_the_explanation_has_the_documented_form(desk: Desk) -> None:
         "zone": "a",
         "capacityType": "spot",
         "pricePerHour": 0.05,
-        "types": 2,
+        "types": 1,
         "pods": {"Deployment shop/web": 1},
         "requests": {"cpu": "3", "memory": "6Gi", "pods": "1"},
     }

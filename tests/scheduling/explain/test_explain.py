@@ -103,6 +103,12 @@ def test_a_zone_that_a_spread_rules_out_says_so() -> None:
     assert {each.why_not for each in others} == {f"topology spread over {ZONE} keeps the pods to {zone}"}
 
 
+def test_a_zone_that_a_preference_rules_out_says_so() -> None:
+    wish = {"weight": 1, "preference": {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]}}
+    found = explained([a_pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}})])
+    assert other(found, "zone", "a").why_not == f"preferred node affinity {ZONE} In [b] keeps the pods to b"
+
+
 def test_other_types_are_priced_where_the_rules_about_other_pods_leave_them() -> None:
     found = explained(pods(3, cpu="3", labels=WEB, spread=[SPREAD]))
     assert found.place is not None

@@ -253,9 +253,20 @@ def _total(requests: Resources) -> str:
 def _other_machines(plan: Plan, claim: ClaimPlan) -> tuple[Alternative, ...]:
     chosen = Offering(claim.pool, claim.instance_type, claim.zone, claim.capacity_type, claim.price)
     bound = {
-        term.key: Bound(claim.requirements[term.key].values, str(term))
+        key: Bound(claim.requirements[key].values, rule)
         for pod in _one_of_each(claim.pods)
-        for term in plan.terms(plan.profile(pod)).required
-        if term.key in PLACE_KEYS
+        for key, rule in _narrowing(plan, pod)
+        if key in claim.requirements
     }
     return tuple(alternatives(plan.snapshot.pools, plan.load(claim.pods), chosen, bound=bound))
+
+
+def _narrowing(plan: Plan, pod: Pod) -> Iterator[tuple[str, str]]:
+    """Yield what may keep a pod to some zones or capacity types beside its demands, the strongest last."""
+    profile = plan.profile(pod)
+    terms = plan.terms(profile)
+    for wanted in profile.preferred:
+        yield from ((key, f"preferred node affinity {wanted[key]}") for key in PLACE_KEYS & set(wanted))
+    soft = (*terms.soft_spread, *terms.preferred_anti_affinity, *terms.preferred_affinity)
+    yield from ((term.key, f"preferred {term}") for term in soft if term.key in PLACE_KEYS)
+    yield from ((term.key, str(term)) for term in terms.required if term.key in PLACE_KEYS)
