@@ -10,7 +10,7 @@ from karpenter.app.cli import main
 from tests.app.toys import CATALOG
 from tests.builders import a_node_pool
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
+EXAMPLES = Path(__file__).parents[2] / "scenarios"
 POOL = a_node_pool("toy", template={"nodeClassRef": {"group": "example.com", "kind": "ToyClass", "name": "absent"}})
 EMPTY_SOON = {
     **POOL,
