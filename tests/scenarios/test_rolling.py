@@ -149,8 +149,8 @@ async def test_case_expire_herd_upstreams_mode_starts_all_together(clock: LoopCl
     settings = Settings(expiration=Expiration(mode="forceful"))
     async with a_world(clock, catalog=CATALOG, settings=settings) as world:
         old = await a_fleet(world, 4, a_pool_manifest(**HERD))
-        await clock.sleep(3600)
-        # The quickest of them may be gone already.
+        # So long after their creation and one interval of the loop later. The quickest of them may be gone already.
+        await clock.sleep(3600 + 5)
         still_there = old & {node.metadata.name for node in await world.nodes()}
         assert still_there <= await world.leaving()
         await rolled(world, old, pods=4)

@@ -12,6 +12,7 @@ from karpenter.disruption.decide import METHODS, WITHOUT_PLANS, decide
 from karpenter.disruption.orchestrator import Orchestrator
 from karpenter.disruption.removal import Removal
 from karpenter.disruption.retreat import Retreat
+from karpenter.disruption.stillness import Stillness
 from karpenter.disruption.verdict import BlockCode, Blocked, Command, Verdict
 from karpenter.runtime import logs
 from karpenter.runtime.controller import Result
@@ -50,6 +51,7 @@ class Disruption:
         self._orchestrator = orchestrator
         self._retreat = retreat
         self._removal = Removal(context)
+        self._stillness = Stillness()
         self._is_synced = is_synced
         self._enqueue = enqueue
 
@@ -57,6 +59,8 @@ class Disruption:
         """Look once; return when to look again: at the latest after the interval, sooner when a timer ends."""
         if not self._is_synced():
             return Result(AGAIN_S)
+        if self._stillness.holds(self._context.state.generation, self._context.clock.now()):
+            return Result(INTERVAL_S)
         await self._retreat.clean_up()
         for identity in self._orchestrator.resume():
             self._enqueue(identity)
@@ -84,6 +88,8 @@ class Disruption:
         if frozenset(state.claims) != known:
             # Somebody launched or deleted while we were thinking: the plan might count a machine twice.
             return Verdict(blocked=verdict.blocked)
+        if methods is METHODS and not clock.now() > deadline:
+            self._stillness.looked(snapshot, verdict)
         return verdict
 
     async def _execute(self, command: Command, snapshot: Snapshot) -> bool:

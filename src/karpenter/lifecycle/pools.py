@@ -59,12 +59,17 @@ class PoolStatus:
         self._class_generation = class_generation
         self._clock = clock
         self._metrics = metrics
+        self._counted: dict[PoolKey, int] = {}
+        """Generation of the state at which a Provisioner's status was found to be right: nothing else goes into it."""
 
     async def reconcile(self, key: PoolKey) -> Result:
         """Look at one pool."""
+        if self._counted.get(key) == self._state.generation:
+            return Result(COUNT_AGAIN_S)
         now = self._clock.now()
         view = next((view for view in self._state.snapshot(now).pools if view.pool.key == key), None)
         if view is None:
+            self._counted.pop(key, None)
             await self._refuse(key, now)
             return DONE
         pool = view.pool
@@ -76,6 +81,8 @@ class PoolStatus:
         used = {name: amount for name, amount in view.usage.items() if amount and not (old and name == NODES)}
         is_seen = old or class_generation in {0, pool.class_generation}
         if used == _nonzero(pool.resources) and conditions in {None, pool.conditions} and is_seen:
+            if old:
+                self._counted[key] = self._state.generation
             return Result(COUNT_AGAIN_S)
         patch = encode_pool_status(pool, view.usage, conditions, class_generation=class_generation)
         await self._write(key, patch)

@@ -74,8 +74,12 @@ class ClusterState:
     # --- events ---------------------------------------------------------------------------------------------------
 
     def set_node(self, node: Node) -> None:
-        """Take in a node as it is now."""
+        """Take in a node as it is now; a heartbeat changes nothing that a decision could look at."""
+        before = self.nodes.get(node.metadata.name)
         self.nodes[node.metadata.name] = node
+        if before is not None and _as_of(before, node.metadata.resource_version) == node:
+            self._stale.add(node.metadata.name)
+            return
         if node.spec.provider_id:
             provider_id = ProviderID(node.spec.provider_id)
             self._node_of[provider_id] = node.metadata.name
@@ -393,6 +397,11 @@ class ClusterState:
         if self.pauses.stops_everything(pool.key):
             return replace(view, unready="it is paused; karpenter resume ends that", is_paused=True)
         return replace(view, is_paused=True) if self.pauses.stops_disruption(pool.key) else view
+
+
+def _as_of(node: Node, version: str) -> Node:
+    """Return the node as if it had been read at another version."""
+    return msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, resource_version=version))
 
 
 def _later(first: UnixSeconds | None, second: UnixSeconds | None) -> UnixSeconds | None:
