@@ -69,8 +69,8 @@ class Columns:
 
     def daemon_requests(self, column: int) -> dict[str, int]:
         """Return what daemons take of a machine of this column."""
-        at = self.kind[column]
-        return add(*(daemon.requests for daemon, types in self.loads[self.lane[column]].counts if types[at]))
+        load, at = self.loads[self.lane[column]], self.kind[column]
+        return add(*(daemon.requests for daemon, types in load.counts if types[at])) if load.counts else {}
 
     def row(self, rule: NodeRule) -> Bools:
         """Return where the rule's pods may go (N×Z×K): taints, labels and offerings, not resources."""

@@ -113,10 +113,10 @@ class Grower:
     def _cheapest_enlargement(self, item: Item) -> tuple[int | None, int, float]:
         """Return a planned machine, the larger type that holds one copy more, and what that adds in USD per hour."""
         best: tuple[int | None, int, float] = (None, 0, np.inf)
-        for row in self.bins.opened()[:_MOST_ENLARGED]:
-            room = self.hosts.room(item, slice(row, row + 1))
-            if room is not None and room[0] < 1:
-                continue
+        new = self.bins.new
+        room = self.hosts.room(item, new)
+        welcoming = [row for row in self.bins.opened() if room is None or room[row - new.start] >= 1]
+        for row in welcoming[:_MOST_ENLARGED]:
             column, more = self.machines.enlarged(self.bins, row, item)
             if more < best[2]:
                 best = (row, column, more)

@@ -281,10 +281,11 @@ class _Reach:
 
 
 def _ladders(grouping: Grouping, snapshot: Snapshot, policy: Policy) -> list[tuple[Level, ...]]:
-    """Return the levels of each profile."""
+    """Return the levels of each profile. Equal rules are one object: looking their masks up compares nothing then."""
     well_known = WELL_KNOWN | snapshot.well_known
     soft = _has_preferred_taints(snapshot)
-    return [
+    rules: dict[NodeRule, NodeRule] = {}
+    ladders = (
         levels_of(
             profile,
             terms_of(profile, snapshot.namespaces),
@@ -293,6 +294,9 @@ def _ladders(grouping: Grouping, snapshot: Snapshot, policy: Policy) -> list[tup
             waived=policy.waived,
         )
         for profile in grouping.profiles
+    )
+    return [
+        tuple(replace(level, rule=rules.setdefault(level.rule, level.rule)) for level in ladder) for ladder in ladders
     ]
 
 

@@ -63,6 +63,8 @@ class Stores:
 
     def code(self, pod: Pod) -> int:
         """Return a number that is the same for pods with equal needs, 0 for none."""
+        if id(pod) not in self._mounts:
+            return 0
         needs = self.needs(pod)
         return 0 if needs == NO_NEEDS else self._codes.setdefault(needs, len(self._codes) + 1)
 

@@ -144,10 +144,20 @@ class Work:
             for item in group:
                 self.bins.fill(item, self.bins.new, scale)
             self.launcher.launch(group, self._columns(last), scale)
+            for item in group:
+                self._squeeze_in(item, scale)
             self.machines.resize(self.bins)
             self._dissolve()
             for item in group:
                 item.floor = last + 1
+
+    def _squeeze_in(self, item: Item, scale: Floats) -> None:
+        """Place copies for which limits allow no machine more on planned ones, by larger types where it takes these."""
+        while item.left and self._tier(item) is None:
+            before = item.left
+            self.grower.insert(item, scale)
+            if item.left == before:
+                return
 
     def _dissolve(self) -> None:
         """Give machines up that limits leave too few types for to keep the minValues of their pool (S-46)."""

@@ -7,11 +7,12 @@ from typing import Final
 
 from karpenter.scheduling.packing.dice import Dice
 from karpenter.scheduling.packing.exact import MOST_STATES, best_packing, states_of
+from karpenter.scheduling.packing.firstfit import first_fit
 from karpenter.scheduling.packing.fold import fold
 from karpenter.scheduling.packing.insert import inserted
 from karpenter.scheduling.packing.mixture import Mixture
 from karpenter.scheduling.packing.problem import Packing, Problem, may_bind
-from karpenter.scheduling.packing.refine import refined
+from karpenter.scheduling.packing.refine import fitted, refined
 from karpenter.scheduling.packing.rounding import rounded
 from karpenter.scheduling.packing.thin import promising, undominated
 from karpenter.scheduling.packing.worth import worth_of
@@ -28,6 +29,13 @@ _SHARE_UNFOLDED: Final = 6
 """One in so many rounds is left for the problem as it is, the others for the folded one."""
 _REFINED: Final = 200
 """Machines that are filled to refine a packing, for each round."""
+_HANDFUL: Final = 60
+"""So few machines may be packed better by a simple order than by mixtures, of which whole machines are rounded."""
+_LEAST_REFINED: Final = 600
+"""Machines that are filled at least to refine a handful that limits leave no other choice about."""
+_FEW_SHAPES: Final = 64
+_MORE_OF_A_HANDFUL: Final = 2
+"""How often a mixture of few shapes is rounded again: chance decides about 2 % of the price of a handful."""
 
 
 def pack(problem: Problem, *, rounds: int = 0, progress: Progress = unheard) -> Packing:
@@ -53,6 +61,20 @@ def pack(problem: Problem, *, rounds: int = 0, progress: Progress = unheard) -> 
     whole = mixture.unfolded(folded, problem)
     whole.improve(rounds // _SHARE_UNFOLDED)
     first = rounded(whole)
-    if first.unplaced and problem.charge.any():
-        first = inserted(problem, first, whole.every)
-    return refined(whole, first, fills=rounds * _REFINED, dice=dice, progress=progress)
+    fills = rounds * _REFINED
+    if first.unplaced and first.machines <= _HANDFUL:
+        fills = max(fills, _LEAST_REFINED)
+    return refined(whole, _best_of(whole, first), fills=fills, dice=dice, progress=progress)
+
+
+def _best_of(mixture: Mixture, packing: Packing) -> Packing:
+    """Return the packing or, where others have a chance at little effort, the best of several."""
+    problem, members = mixture.problem, [packing]
+    is_handful = packing.machines <= _HANDFUL
+    if len(problem.count) <= _FEW_SHAPES:
+        members += [rounded(mixture) for _ in range(_MORE_OF_A_HANDFUL if is_handful else 1)]
+    if packing.unplaced and problem.charge.any():
+        members.append(inserted(problem, packing, mixture.every))
+    if packing.unplaced or is_handful:
+        members.append(fitted(problem, first_fit(problem), mixture.every))
+    return min(members, key=Packing.rank)

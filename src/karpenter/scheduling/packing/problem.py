@@ -65,6 +65,11 @@ class Packing:
         """How many copies found no machine."""
         return int(self.left.sum())
 
+    @property
+    def machines(self) -> int:
+        """How many machines there are."""
+        return sum(pattern.times for pattern in self.patterns)
+
     def rank(self) -> tuple[int, float]:
         """Return what makes one packing better than another: fewer copies without a machine, then less to pay."""
         return self.unplaced, self.cost

@@ -22,6 +22,16 @@ def undominated(problem: Problem) -> Ints:
     return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
 
 
+def roomiest(problem: Problem) -> Ints:
+    """Return the offers to which no other is equal or better in room and shapes, whatever their price."""
+    _, codes = np.unique(problem.admits, axis=0, return_inverse=True)
+    used = problem.request.any(axis=0)
+    kept = [
+        _undominated(problem.room[:, used], np.flatnonzero(codes == code)) for code in range(codes.max(initial=-1) + 1)
+    ]
+    return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
+
+
 def _undominated(amounts: Floats, rows: Ints) -> Ints:
     """Return those of the rows that no other of them matches or exceeds in all amounts; of equal ones the first."""
     # Whoever dominates has the larger sum in any positive scale, so it comes first in this order.
