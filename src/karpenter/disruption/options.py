@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from karpenter.disruption.past import Past
 from karpenter.scheduling import Options
 
 ExpirationMode = Literal["budgets", "forceful"]
@@ -27,6 +28,8 @@ class DisruptionOptions:
     solve: Options = field(default_factory=Options)
     """How places for moved pods are looked for."""
     expiration: Expiration = field(default_factory=Expiration)
+    past: Past = field(default_factory=Past)
+    """What consolidation moved lately."""
 
 
 DEFAULT_OPTIONS: Final = DisruptionOptions()

@@ -75,8 +75,20 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the fleet costs in USD per hour, node fees included: now, at least, and once the commands are done."""
+
+    now: float
+    bound: float
+    """No other machines for the same pods cost less, as long as those that must stay do."""
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Commands to run now, and a reason for every node considered that stays."""
 
     commands: tuple[Command, ...] = ()
     blocked: tuple[Blocked, ...] = ()
+    outlook: Outlook | None = None
+    """None when nobody compared prices."""

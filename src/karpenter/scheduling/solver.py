@@ -109,6 +109,21 @@ def solve_without_bound(
     return _solve(snapshot, demand, options, stop=stop, reporter=None)[0]
 
 
+def beginning(
+    snapshot: Snapshot,
+    demand: Demand,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> Work:
+    """Return the state in which a solve would begin: nobody placed yet, every rule read and counted.
+
+    For whoever weighs many small changes of one world against each other, where a solve for each would take too long.
+
+    Raises:
+        ValueError: a running pod or a daemon asks for an amount that is no quantity.
+    """
+    return _Setting(snapshot, demand, options).work(None)
+
+
 def _solve(
     snapshot: Snapshot, demand: Demand, options: Options, *, stop: StopCheck, reporter: Reporter | None
 ) -> tuple[Solution, _Setting, Work]:

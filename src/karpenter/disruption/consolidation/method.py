@@ -2,35 +2,66 @@
 
 from __future__ import annotations
 
-from karpenter.disruption.budgets import allowance
+from collections.abc import Iterable, Iterator
+from math import isfinite
+from typing import Final
+
+from karpenter.disruption.candidates import Candidate
+from karpenter.disruption.consolidation.appraisal import Appraiser
 from karpenter.disruption.consolidation.care import Care
-from karpenter.disruption.consolidation.eligible import REASON, eligible, over_budget, stays
-from karpenter.disruption.consolidation.moves import Appraiser, Move
+from karpenter.disruption.consolidation.eligible import REASON, eligible, stays
+from karpenter.disruption.consolidation.kernel import Fleet
+from karpenter.disruption.consolidation.moves import TINY, Move
+from karpenter.disruption.consolidation.rails import Allowance, Rails
+from karpenter.disruption.consolidation.search import Found, Search
+from karpenter.disruption.consolidation.values import values_of
 from karpenter.disruption.options import DEFAULT_OPTIONS, DisruptionOptions
-from karpenter.disruption.verdict import Command, Verdict
+from karpenter.disruption.verdict import Blocked, Command, Outlook, Verdict
 from karpenter.scheduling import StopCheck, never
 from karpenter.scheduling.snapshot import Snapshot
+
+_MANY_CLASSES: Final = 150
+"""Classes of pods from which on plans take seconds."""
 
 
 def consolidation(
     snapshot: Snapshot, options: DisruptionOptions = DEFAULT_OPTIONS, *, stop: StopCheck = never
 ) -> Verdict:
-    """Return commands that each make the fleet cheaper, and why the other nodes with pods stay."""
-    found = eligible(snapshot, options.solve.policy)
-    blocked = list(found.blocked)
-    care = Care.of(snapshot, options.solve.policy)
-    appraiser = Appraiser(snapshot, options.solve, care)
-    for candidate in sorted(found.free, key=lambda one: (-one.price / (1 + len(one.pods)), one.name)):
-        if stop():
-            break
-        if allowance(candidate.pool, REASON, views=snapshot.nodes, now=snapshot.taken_at) < 1:
-            blocked.append(over_budget(candidate))
-            continue
-        move = appraiser.appraise((candidate,), stop=stop)
-        if isinstance(move, Move):
-            return Verdict((_command(move),), tuple(blocked))
-        blocked.append(stays(candidate, move.code, move.message))
-    return Verdict(blocked=tuple(blocked))
+    """Return commands that each make the fleet cheaper, and why every other node with pods stays.
+
+    All commands can be carried out together; each stands by itself. Equal snapshots give equal verdicts.
+    """
+    policy = options.solve.policy
+    care = Care.of(snapshot, policy)
+    rails = Rails(snapshot, policy, options.past, care=care)
+    sorted_out = eligible(snapshot, policy)
+    held = {one.name: rail for one in sorted_out.free if (rail := rails.on_node(one)) is not None}
+    free = tuple(one for one in sorted_out.free if one.name not in held)
+    blocked = (*sorted_out.blocked, *held.values())
+    if not free or stop():
+        return Verdict(blocked=blocked)
+    fleet = Fleet(snapshot, free, options.solve)
+    values = values_of(fleet, node_fee=policy.node_fee)
+    search = Search(
+        free=free,
+        probes={one.name: fleet.probe(one.name) for one in free},
+        fleet=fleet,
+        values=values,
+        worth={one.name: values.of(fleet, one.name) for one in free},
+        care=care,
+        policy=policy,
+        allowance=Allowance(snapshot, policy, options.past),
+        appraiser=Appraiser(
+            snapshot, options.solve, care=care, rails=rails, is_hard=len(fleet.work.waits) > _MANY_CLASSES
+        ),
+    )
+    found = search.run(stop)
+    moves = found.appraisal.moves
+    return Verdict(
+        tuple(_command(move) for move in moves),
+        (*blocked, *_stay(search, found)),
+        outlook=_outlook(snapshot, free, moves, bound=values.bound, fee=policy.node_fee),
+    )
 
 
 def _command(move: Move) -> Command:
@@ -41,3 +72,44 @@ def _command(move: Move) -> Command:
         savings=move.saving,
         placements=move.relocation.placements,
     )
+
+
+def _stay(search: Search, found: Found) -> Iterator[Blocked]:
+    """Yield why each node that is in no command stays."""
+    going = {one.name for move in found.appraisal.moves for one in move.candidates}
+    left = search.allowance.copy()
+    for move in found.appraisal.moves:
+        for one in move.candidates:
+            left.take(one)
+    for one in search.free:
+        if one.name in going:
+            continue
+        refusal = found.refusals.get(one.name)
+        if refusal is not None:
+            yield stays(one, refusal.code, refusal.message, since=refusal.since, until=refusal.until)
+        elif search.alone(one) > TINY and (objection := left.objection(one)) is not None:
+            yield objection
+        else:
+            yield stays(one, "Price", _words(search, one))
+
+
+def _words(search: Search, one: Candidate) -> str:
+    """Say what the node's end would come to."""
+    probe, effort = search.probes[one.name], search.care.price(one.pods)
+    if probe.fits and search.alone(one) <= TINY:
+        return f"the others have room, but moving {len(one.pods)} pods has to be worth {effort:.4g} $/h"
+    if probe.fits:
+        return "the others have room for its pods, unless those of other nodes take it first"
+    count = sum(count for _, count in probe.left)
+    if not isfinite(probe.price):
+        return f"no single machine holds the {count} pods that fit nowhere else, and several would cost as much"
+    instead = f"a machine for them costs {probe.price:.4g} $/h"
+    return f"{count} of its pods fit nowhere else, and {instead}, which is not cheaper"
+
+
+def _outlook(
+    snapshot: Snapshot, free: Iterable[Candidate], moves: Iterable[Move], *, bound: float, fee: float
+) -> Outlook:
+    now = sum((view.price or 0.0) + fee for view in snapshot.nodes if view.is_managed and not view.is_deleting)
+    mine = sum(one.price + fee for one in free)
+    return Outlook(now, bound=min(now, now - mine + bound), after=now - sum(move.saving for move in moves))

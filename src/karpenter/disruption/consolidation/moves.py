@@ -1,4 +1,4 @@
-"""What giving some nodes back together would save, and whether it may be done. Pure.
+"""What giving some nodes back would save, as moves that stand by themselves. Pure.
 
 Every way to find nodes ends here: places for their pods come from the solver itself, so every rule that holds for new
 pods holds for moved ones. Source: issue 6, point 2; spec v1 D-13 … D-16; spec v1alpha5 DEP-53 … DEP-56.
@@ -6,20 +6,19 @@ pods holds for moved ones. Source: issue 6, point 2; spec v1 D-13 … D-16; spec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from karpenter.disruption.candidates import Candidate
 from karpenter.disruption.consolidation.care import Care
-from karpenter.disruption.consolidation.replacements import capped, shortest
-from karpenter.disruption.consolidation.spreads import StayingSpreads
-from karpenter.disruption.relocation import Relocation, relocate
+from karpenter.disruption.relocation import Relocation
 from karpenter.disruption.verdict import BlockCode
 from karpenter.model import labels
-from karpenter.scheduling import ClaimPlan, Options, StopCheck, never
-from karpenter.scheduling.snapshot import Snapshot
+from karpenter.model.units import UnixSeconds
+from karpenter.scheduling import Policy
 
-TINY = 1e-9
+TINY: Final = 1e-9
 """USD per hour that count as nothing: sums of equal prices differ by less."""
 
 
@@ -49,6 +48,14 @@ class Move:
         """How many pods move."""
         return sum(len(candidate.pods) for candidate in self.candidates)
 
+    @property
+    def is_spot_swap(self) -> bool:
+        """Whether one spot machine would be swapped for others: that is about prices of spot, not about room."""
+        plans = self.relocation.replacements
+        if len(self.candidates) != 1 or self.candidates[0].view.capacity_type != labels.SPOT:
+            return False
+        return bool(plans) and all(plan.capacity_type == labels.SPOT for plan in plans)
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -56,98 +63,58 @@ class Refusal:
 
     code: BlockCode
     message: str
+    since: UnixSeconds | None = None
+    until: UnixSeconds | None = None
+    is_watched: bool = False
+    """Whether the nodes wait only for time to show that a price lasts."""
 
 
-class Appraiser:
-    """Says what moves would bring in one snapshot."""
+def moves_of(
+    candidates: Sequence[Candidate], relocation: Relocation, *, policy: Policy, care: Care
+) -> tuple[Move, ...]:
+    """Return the parts of a relocation that stand by themselves: nodes whose pods share no new machine are apart."""
+    parts: dict[str, list[Candidate]] = {}
+    new = {plan.name for plan in relocation.replacements}
+    apart = _Groups(candidate.name for candidate in candidates)
+    for candidate in candidates:
+        for pod in candidate.pods:
+            place = relocation.placements[pod.metadata.key]
+            if place in new:
+                apart.join(candidate.name, place)
+    for candidate in candidates:
+        parts.setdefault(apart.of(candidate.name), []).append(candidate)
+    return tuple(_part(own, relocation, policy=policy, care=care) for own in parts.values())
 
-    def __init__(self, snapshot: Snapshot, options: Options, care: Care) -> None:
-        self._snapshot = snapshot
-        self._options = options
-        self._care = care
-        self._pools = {view.pool.key: view for view in snapshot.pools}
-        self._starting = frozenset(view.name for view in snapshot.nodes if not view.is_initialized)
-        self._spreads = StayingSpreads(snapshot)
 
-    def appraise(self, candidates: Sequence[Candidate], *, stop: StopCheck = never) -> Move | Refusal:
-        """Return the move that gives these nodes back, whose saving is positive, or why there is none."""
-        names = frozenset(candidate.name for candidate in candidates)
-        relocation = relocate(self._snapshot, names, self._options, stop=stop)
-        refusal = self._impossible(relocation) or self._without_saving(candidates, relocation)
-        if refusal is not None:
-            return refusal
-        plans = capped(relocation.replacements, self._pools, self._ceiling(candidates, relocation.replacements))
-        if plans is None:
-            return Refusal("Price", "no cheaper machine would do, whatever the cloud returns")
-        spot = self._too_few_spot_types(candidates, plans)
-        if spot is not None:
-            return spot
-        broken = self._spreads.broken_by(names, relocation)
-        if broken is not None:
-            return Refusal("Unschedulable", broken)
-        move = Move(
-            tuple(candidates),
-            replace(relocation, replacements=self._fewest_spot_types(candidates, plans)),
-            saving=self._saving(candidates, relocation.replacements),
-            effort=self._care.price(pod for candidate in candidates for pod in candidate.pods),
-        )
-        if move.gain <= TINY:
-            what = f"{move.saving:.4g} $/h are saved, and moving {move.pods} pods has to be worth {move.effort:.4g}"
-            return Refusal("Price", what)
-        return move
+def _part(candidates: Sequence[Candidate], relocation: Relocation, *, policy: Policy, care: Care) -> Move:
+    keys = [pod.metadata.key for candidate in candidates for pod in candidate.pods]
+    placements = {key: relocation.placements[key] for key in keys}
+    places = set(placements.values())
+    plans = tuple(plan for plan in relocation.replacements if plan.name in places)
+    fee = policy.node_fee
+    before = sum(candidate.price + fee for candidate in candidates)
+    return Move(
+        tuple(candidates),
+        replace(relocation, replacements=plans, placements=placements),
+        saving=before - sum(plan.price + fee for plan in plans),
+        effort=care.price(pod for candidate in candidates for pod in candidate.pods),
+    )
 
-    def _impossible(self, relocation: Relocation) -> Refusal | None:
-        if relocation.stranded:
-            first = relocation.stranded[0]
-            words = "; ".join(reason.message for reason in first.reasons) or "no pool could take it"
-            return Refusal("Unschedulable", f"pod {first.pod.metadata.key} would find no place: {words}")
-        if not relocation.complete:
-            return Refusal("Unschedulable", "there was no time to look for places")
-        coming = self._starting.intersection(relocation.placements.values())
-        if coming:
-            return Refusal("Unschedulable", f"its pods would need node {min(coming)}, which is not ready yet")
-        return None
 
-    def _saving(self, candidates: Sequence[Candidate], plans: Sequence[ClaimPlan]) -> float:
-        fee = self._options.policy.node_fee
-        before = sum(candidate.price + fee for candidate in candidates)
-        return before - sum(plan.price + fee for plan in plans)
+class _Groups:
+    """Names that belong together."""
 
-    def _ceiling(self, candidates: Sequence[Candidate], plans: Sequence[ClaimPlan]) -> float:
-        """Return the USD per hour below which the new machines have to stay."""
-        fewer = len(candidates) - len(plans)
-        return sum(candidate.price for candidate in candidates) + fewer * self._options.policy.node_fee
+    def __init__(self, names: Iterable[str]) -> None:
+        self._leader = {name: name for name in names}
 
-    def _without_saving(self, candidates: Sequence[Candidate], relocation: Relocation) -> Refusal | None:
-        saving = self._saving(candidates, relocation.replacements)
-        if saving > TINY:
-            return None
-        new = relocation.replacements
-        kinds = ", ".join(sorted({f"{plan.instance_type} at {plan.price:.4g} $/h" for plan in new}))
-        return Refusal("Price", f"its pods would need {len(new)} new machines ({kinds}), which is not cheaper")
+    def of(self, name: str) -> str:
+        """Return the name that stands for the group."""
+        leader = self._leader.setdefault(name, name)
+        while leader != self._leader[leader]:
+            leader = self._leader[leader]
+        self._leader[name] = leader
+        return leader
 
-    def _is_spot_swap(self, candidates: Sequence[Candidate], plans: Sequence[ClaimPlan]) -> bool:
-        """Return whether one spot machine would be swapped for others: those are compared to what it costs alone."""
-        if len(candidates) != 1 or candidates[0].view.capacity_type != labels.SPOT:
-            return False
-        return bool(plans) and all(plan.capacity_type == labels.SPOT for plan in plans)
-
-    def _too_few_spot_types(self, candidates: Sequence[Candidate], plans: Sequence[ClaimPlan]) -> Refusal | None:
-        """A spot machine is swapped for a cheaper one only if there are many: the cheapest is the first to be lost."""
-        if not self._is_spot_swap(candidates, plans):
-            return None
-        needed, found = self._needed_spot_types, min(len(plan.instance_types) for plan in plans)
-        if found >= needed:
-            return None
-        return Refusal("Price", f"needs {needed} cheaper spot types, has {found}")
-
-    def _fewest_spot_types(
-        self, candidates: Sequence[Candidate], plans: tuple[ClaimPlan, ...]
-    ) -> tuple[ClaimPlan, ...]:
-        if not self._is_spot_swap(candidates, plans):
-            return plans
-        return tuple(shortest(plan, self._needed_spot_types, self._pools[plan.pool]) for plan in plans)
-
-    @property
-    def _needed_spot_types(self) -> int:
-        return self._options.policy.flexibility.spot_types
+    def join(self, one: str, other: str) -> None:
+        """Put two names into one group."""
+        self._leader[self.of(other)] = self.of(one)

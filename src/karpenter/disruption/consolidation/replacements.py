@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from karpenter.disruption.consolidation.moves import TINY
 from karpenter.model import labels
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.requirements import Requirement
@@ -23,12 +24,13 @@ def capped(plans: Sequence[ClaimPlan], pools: Mapping[PoolKey, PoolView], most: 
     might come at a price that nobody compared.
     """
     planned = sum(plan.price for plan in plans)
-    if planned >= most:
+    if planned >= most - TINY:
         return None
     found: list[ClaimPlan] = []
+    worst = {key: _Worst(pool.instance_types) for key, pool in pools.items()}
     for plan in plans:
         cap = plan.price * most / planned if planned else most
-        kept = _below(plan, pools[plan.pool].instance_types, cap)
+        kept = _below(plan, worst[plan.pool], cap)
         if kept is None:
             return None
         found.append(kept)
@@ -38,18 +40,17 @@ def capped(plans: Sequence[ClaimPlan], pools: Mapping[PoolKey, PoolView], most: 
 def shortest(plan: ClaimPlan, types: int, pool: PoolView) -> ClaimPlan:
     """Return the plan with so many of its types only, the cheapest."""
     kept = _with_types(plan, plan.instance_types[:types])
-    named = {one.name: one for one in pool.instance_types}
-    return replace(kept, worst_price=max(_worst(kept, named[name]) for name in kept.instance_types))
+    worst = _Worst(pool.instance_types).of(kept)
+    return replace(kept, worst_price=max(worst[name] for name in kept.instance_types))
 
 
-def _below(plan: ClaimPlan, types: Iterable[InstanceType], cap: float) -> ClaimPlan | None:
-    named = {one.name: one for one in types}
+def _below(plan: ClaimPlan, prices: _Worst, cap: float) -> ClaimPlan | None:
     asked = plan
     if plan.capacity_type == labels.SPOT:
         asked = _narrowed(plan, Requirement.of(labels.CAPACITY_TYPE, "In", (labels.SPOT,)))
     for pinned in (asked, _narrowed(asked, Requirement.of(labels.ZONE, "In", (plan.zone,)))):
-        worst = {name: _worst(pinned, named[name]) for name in pinned.instance_types if name in named}
-        kept = tuple(name for name in pinned.instance_types if worst.get(name, cap) < cap)
+        worst = prices.of(pinned)
+        kept = tuple(name for name in pinned.instance_types if worst.get(name, cap) < cap - TINY)
         if kept and kept[0] == plan.instance_type:
             narrowed = _with_types(pinned, kept)
             least = narrowed.requirements.allowed(labels.INSTANCE_TYPE).min_values
@@ -58,15 +59,24 @@ def _below(plan: ClaimPlan, types: Iterable[InstanceType], cap: float) -> ClaimP
     return None
 
 
-def _worst(plan: ClaimPlan, kind: InstanceType) -> float:
-    """Return the price of the dearest offering that the plan leaves open; infinite when there is none."""
-    zone, capacity_type = (plan.requirements.allowed(key) for key in (labels.ZONE, labels.CAPACITY_TYPE))
-    prices = [
-        offering.price
-        for offering in kind.offerings
-        if offering.available and zone.allows(offering.zone) and capacity_type.allows(offering.capacity_type)
-    ]
-    return max(prices, default=float("inf"))
+class _Worst:
+    """Prices of the dearest offerings that plans of one pool leave open."""
+
+    def __init__(self, types: Iterable[InstanceType]) -> None:
+        self._types = tuple(types)
+        self._known: dict[tuple[Requirement, Requirement], dict[str, float]] = {}
+
+    def of(self, plan: ClaimPlan) -> dict[str, float]:
+        """Return the price by type; types without an offering are left out."""
+        zone, kind = (plan.requirements.allowed(key) for key in (labels.ZONE, labels.CAPACITY_TYPE))
+        found = self._known.get((zone, kind))
+        if found is None:
+            open_now = ((one, offering) for one in self._types for offering in one.offerings if offering.available)
+            found = self._known[zone, kind] = {}
+            for one, offering in open_now:
+                if zone.allows(offering.zone) and kind.allows(offering.capacity_type):
+                    found[one.name] = max(found.get(one.name, 0.0), offering.price)
+        return found
 
 
 def _narrowed(plan: ClaimPlan, more: Requirement) -> ClaimPlan:

@@ -31,9 +31,10 @@ class _Spread:
     same: tuple[tuple[str, str | None], ...]
     """Labels that a pod has to have for being counted, beside what the selector says."""
 
-    def counts(self, pod: Pod) -> bool:
+    def means(self, pod: Pod) -> bool:
+        """Return whether the spread counts a pod of this namespace and with these labels."""
         selector, own = self.rule.label_selector, pod.metadata.labels
-        if selector is None or pod.metadata.namespace != self.namespace or is_terminal(pod) or is_terminating(pod):
+        if selector is None or pod.metadata.namespace != self.namespace:
             return False
         return selector.matches(own) and all(own.get(key) == value for key, value in self.same)
 
@@ -43,36 +44,63 @@ class StayingSpreads:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._spreads = _spreads(pod for view in snapshot.nodes if not view.is_deleting for pod in view.pods)
+        staying = [view for view in snapshot.nodes if not view.is_deleting]
+        self._spreads = _spreads(pod for view in staying for pod in view.pods)
+        self._alike: dict[tuple[str, frozenset[tuple[str, str]]], list[Pod]] = {}
+        """Bound pods by namespace and labels."""
+        self._by_pair: dict[tuple[str, str, str], list[list[Pod]]] = {}
+        for view in staying if self._spreads else ():
+            for pod in view.pods:
+                self._know(pod)
+
+    def _know(self, pod: Pod) -> None:
+        namespace, own = pod.metadata.namespace, pod.metadata.labels
+        signature = namespace, frozenset(own.items())
+        if signature not in self._alike:
+            self._alike[signature] = []
+            for key, value in own.items():
+                self._by_pair.setdefault((namespace, key, value), []).append(self._alike[signature])
+        self._alike[signature].append(pod)
+
+    def _counted(self, spread: _Spread) -> dict[ObjectKey, Pod]:
+        """Return the bound pods that a spread counts."""
+        selector = spread.rule.label_selector
+        groups: Iterable[list[Pod]] = self._alike.values()
+        for key, value in selector.match_labels.items() if selector is not None else ():
+            groups = self._by_pair.get((spread.namespace, key, value), ())
+            break
+        alike = (group for group in groups if spread.means(group[0]))
+        return {
+            pod.metadata.key: pod
+            for group in alike
+            for pod in group
+            if not is_terminal(pod) and not is_terminating(pod)
+        }
 
     def broken_by(self, nodes: frozenset[str], relocation: Relocation) -> str | None:
         """Return the spread that the move would break for pods that stay, in words; None when it breaks none."""
-        if not self._spreads:
-            return None
-        moved = pods_to_move(self._snapshot, nodes)
+        moved = {pod.metadata.key: pod for pod in pods_to_move(self._snapshot, nodes)} if self._spreads else {}
         for spread, owners in self._spreads:
-            strangers = [pod for pod in moved if pod.metadata.key not in owners and spread.counts(pod)]
-            if strangers and owners.difference(pod.metadata.key for pod in moved):
-                before, after = self._skews(spread, nodes, relocation, moved=moved)
+            if owners <= moved.keys():
+                continue
+            counted = self._counted(spread)
+            strangers = (counted.keys() - owners) & moved.keys()
+            if strangers:
+                before, after = self._skews(spread, nodes, relocation, counted=counted)
                 if after > max(before, spread.rule.max_skew):
-                    stranger = strangers[0].metadata.key
                     key = spread.rule.topology_key
-                    return f"pod {stranger} would find no place that keeps the spread of other pods over {key}"
+                    return f"pod {min(strangers)} would find no place that keeps the spread of other pods over {key}"
         return None
 
     def _skews(
-        self, spread: _Spread, nodes: frozenset[str], relocation: Relocation, *, moved: Iterable[Pod]
+        self, spread: _Spread, nodes: frozenset[str], relocation: Relocation, *, counted: Mapping[ObjectKey, Pod]
     ) -> tuple[int, int]:
         key = spread.rule.topology_key
-        there = [view for view in self._snapshot.nodes if not view.is_deleting]
-        before = {view.name: _domain(view, key) for view in there}
+        before = {view.name: _domain(view, key) for view in self._snapshot.nodes if not view.is_deleting}
         after = {name: domain for name, domain in before.items() if name not in nodes}
         after |= {plan.name: _domain_of_plan(plan, key) for plan in relocation.replacements}
-        bound = [(pod, view.name) for view in there for pod in view.pods if spread.counts(pod)]
-        gone = {pod.metadata.key for pod in moved}
-        kept = [(pod, name) for pod, name in bound if pod.metadata.key not in gone]
-        arriving = [(pod, relocation.placements[pod.metadata.key]) for pod in moved if spread.counts(pod)]
-        return _skew(before, bound), _skew(after, kept + arriving)
+        places = {key: relocation.placements.get(key, pod.spec.node_name) for key, pod in counted.items()}
+        return _skew(before, (pod.spec.node_name for pod in counted.values())), _skew(after, places.values())
 
 
 def _spreads(pods: Iterable[Pod]) -> tuple[tuple[_Spread, set[ObjectKey]], ...]:
@@ -89,10 +117,10 @@ def _spreads(pods: Iterable[Pod]) -> tuple[tuple[_Spread, set[ObjectKey]], ...]:
     return tuple(found.values())
 
 
-def _skew(domains: Mapping[str, str | None], pods: Iterable[tuple[Pod, str]]) -> int:
+def _skew(domains: Mapping[str, str | None], places: Iterable[str]) -> int:
     """Return the largest count less the smallest over the domains of these nodes."""
     counts: Counter[str] = Counter({domain: 0 for domain in domains.values() if domain is not None})
-    for _, name in pods:
+    for name in places:
         domain = domains.get(name)
         if domain is not None:
             counts[domain] += 1
