@@ -162,8 +162,8 @@ class Judge:
         own = min((self._conflicts(lane, term) for term in subject.profile.terms), key=len, default=())
         for conflict in self._conflicts(lane, term):
             if conflict.key not in {stated.key for stated in own} and subject.is_by_volumes(conflict.key):
-                where = f"from nodes with {conflict.theirs}" if conflict.ours is None else f": {conflict}"
-                words = f"{subject.volumes()} can be reached only {where}"
+                where = f" from nodes with {conflict.theirs}" if conflict.ours is None else f": {conflict}"
+                words = f"{subject.volumes()} can be reached only{where}"
                 yield _Miss(2, "pod", "VolumeConflict", words, conflict.key)
             elif conflict.key in _OWN_KEYS and conflict.theirs.operator == "DoesNotExist":
                 words = f"asks for a node that no pool made ({conflict.theirs})"

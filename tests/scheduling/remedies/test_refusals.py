@@ -1,17 +1,21 @@
 """What would help pods that find no place, as shown by solving again (cases WHY-PENDING)."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from karpenter.model import labels
 from karpenter.model.core import Pod
 from karpenter.model.instancetype import InstanceType
-from karpenter.scheduling import Demand, Options, Policy, solve
+from karpenter.scheduling import Demand, Options, Policy, Snapshot, solve
 from karpenter.scheduling.remedies import Effort, Refusal, Remedy, refusals_of
 from tests.builders import a_daemon, a_node_view, a_pod, a_snapshot, an_owner
+from tests.scheduling import worlds
+from tests.scheduling.stores import a_volume, a_volume_claim, using, volumes_of
 from tests.scheduling.toys import on_demand, pods, solved, toys
 
 ZONE, TYPE = labels.ZONE, labels.INSTANCE_TYPE
@@ -180,8 +184,10 @@ def test_two_limits_are_raised_together() -> None:
 
 
 def test_the_cap_on_new_nodes_is_to_be_raised() -> None:
-    found = remedy(pods(40, cpu="7"), options=Options(max_nodes=2))
-    assert found.message == "let 10 new nodes be launched instead of 2"
+    wanted = pods(40, cpu="7")
+    (change,) = remedy(wanted, options=Options(max_nodes=2)).changes
+    assert (change.target, change.code, change.before) == ("settings", "RaiseMaxNodes", "2")
+    assert not solved(wanted, options=Options(max_nodes=int(change.after))).unschedulable
 
 
 def test_min_values_are_to_be_lowered_to_what_there_is() -> None:
@@ -196,6 +202,15 @@ def test_min_values_are_to_be_lowered_to_what_there_is() -> None:
 def test_a_priority_that_is_worth_a_machine_is_to_be_given() -> None:
     options = Options(Policy(expendable_priority=0))
     assert fix(pods(2, priority=-5), options=options) == "give it a priority of at least 0"
+
+
+def test_a_zone_that_a_volume_is_in_is_to_be_allowed() -> None:
+    """The message names the volume, the fix the pool."""
+    volumes = volumes_of(a_volume("disk", zone="c"), a_volume_claim("data", volume="disk"))
+    (group,) = refused([using("db", "data")], pools=[on_demand(requirements={ZONE: ["a", "b"]})], volumes=volumes)
+    assert group.reasons[0].message.startswith("its volume ('data') can be reached only: ")
+    assert group.remedy is not None
+    assert group.remedy.message == f"allow {ZONE} c in Provisioner default (now In [a, b])"
 
 
 # --- other pods -------------------------------------------------------------------------------------------------------
@@ -264,6 +279,39 @@ def test_a_pod_that_is_wrong_itself_is_not_tried_elsewhere() -> None:
 
 def test_where_everything_is_placed_there_is_nothing_to_say() -> None:
     assert refused([a_pod()]) == ()
+
+
+def test_each_pool_has_its_line_and_the_fix_is_the_smallest_of_all() -> None:
+    """Case WHY-PENDING (c)."""
+    pools = [
+        on_demand("tainted", taints=["dedicated:NoSchedule"]),
+        on_demand("labelled", requirements={ZONE: ["b"]}),
+        on_demand("small", requirements={TYPE: ["c.1"]}),
+    ]
+    (group,) = refused([a_pod(cpu="3", node_selector={ZONE: "a"})], pools=pools)
+    assert [str(reason.pool) for reason in group.reasons] == [
+        "Provisioner small",
+        "Provisioner labelled",
+        "Provisioner tainted",
+    ]
+    assert group.remedy is not None
+    assert group.remedy.message == "let it tolerate dedicated:NoSchedule, the taint of Provisioner tainted"
+
+
+@settings(max_examples=int(os.environ.get("SOLVER_EXAMPLES", "20")))
+@given(worlds.snapshots(limited=True), worlds.pod_lists())
+def test_every_refused_pod_is_in_one_group_and_every_remedy_serves_some(
+    snapshot: Snapshot, wanted: tuple[Pod, ...]
+) -> None:
+    demand, options = Demand.each(wanted), Options(rounds=0)
+    solution = solve(snapshot, demand, options)
+    groups = refusals_of(snapshot, demand, solution, options=options, effort=Effort(solves=8, groups=3))
+    grouped = sorted(str(pod.metadata.key) for group in groups for pod in group.pods)
+    assert grouped == sorted(str(entry.pod.metadata.key) for entry in solution.unschedulable)
+    for found in (group for group in groups if group.remedy is not None):
+        assert found.remedy is not None
+        assert 0 < found.remedy.placed <= len(found.pods)
+        assert found.remedy.price >= 0
 
 
 @pytest.mark.parametrize("order", [1, -1])

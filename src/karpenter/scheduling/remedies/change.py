@@ -43,7 +43,7 @@ class Remedy:
     """Changes that let pods be placed, as solving again with them has shown."""
 
     changes: tuple[Change, ...]
-    """Mostly one; two when none alone would do."""
+    """Mostly one; two when none alone would do; none when planning once more is enough."""
     placed: int
     """How many of the pods find a place then."""
     nodes: tuple[str, ...]
@@ -56,7 +56,7 @@ class Remedy:
     @property
     def message(self) -> str:
         """What to do, in words."""
-        return ", and ".join(change.message for change in self.changes)
+        return ", and ".join(change.message for change in self.changes) or "wait: the next plan has a place for it"
 
 
 @dataclass(frozen=True, slots=True)

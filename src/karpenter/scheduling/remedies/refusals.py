@@ -174,14 +174,24 @@ class _Search:
     is_cut_short: bool = False
 
     def run(self, reasons: Sequence[Reason]) -> Remedy | None:
-        """Return the first remedy that serves all pods; else the one that serves most; None when none serves any."""
+        """Return the first remedy that serves all pods; else the one that serves most; None when none serves any.
+
+        What would be served without any change is no merit of a remedy.
+        """
+        unchanged = self._solve(self.world)
+        if unchanged is None:
+            return None
+        if not unchanged.unschedulable and unchanged.complete:
+            return remedy_of((), unchanged)
         tried: list[_Tried] = []
         for attempt in self._attempts(reasons):
             if not attempt.solution.unschedulable and attempt.solution.complete:
                 return remedy_of(attempt.proposal, attempt.solution)
             tried.append(attempt)
         best = max(tried, key=lambda attempt: len(attempt.solution.placements), default=None)
-        return None if best is None or not best.solution.placements else remedy_of(best.proposal, best.solution)
+        if best is None or len(best.solution.placements) <= len(unchanged.placements):
+            return None
+        return remedy_of(best.proposal, best.solution)
 
     def _attempts(self, reasons: Sequence[Reason]) -> Iterator[_Tried]:
         """Yield what came of proposals: first each alone, then of some with a second change."""
