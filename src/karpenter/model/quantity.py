@@ -78,3 +78,18 @@ def format_bytes(value: int) -> str:
         if value and value % factor == 0:
             return f"{value // factor}{suffix}"
     return str(value)
+
+
+def canonical(text: str) -> str:
+    """Return a quantity of bytes or counts as the API machinery prints it: `20480Mi` is `20Gi`, `1000M` is `1G`.
+
+    Raises:
+        ValueError: the text is not a quantity; the message quotes it.
+    """
+    value = whole(text)
+    is_binary = str(text)[-1:] == "i"
+    suffixes = _BINARY if is_binary else {suffix: int(size) for suffix, size in _DECIMAL.items() if size >= 1}
+    for suffix, size in sorted(suffixes.items(), key=lambda entry: -entry[1]):
+        if value and value % size == 0:
+            return f"{value // size}{suffix}"
+    return str(value)

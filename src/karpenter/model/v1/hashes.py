@@ -5,44 +5,36 @@ Equal, so that taking over a cluster does not drift its nodes. Source: spec v1 Â
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import reduce
-from typing import Final, TypeAlias
+from typing import Final
 
+from karpenter.model.gohash import Digest, integer, mapping, members, struct, text
 from karpenter.model.nodepool import PoolTemplate
 from karpenter.model.taints import Taint
 
 HASH_VERSION: Final = "v3"
 
-_OFFSET: Final = 0xCBF29CE484222325
-_PRIME: Final = 0x100000001B3
-_MASK: Final = 2**64 - 1
-
-Field: TypeAlias = tuple[str, int | None]
-"""Name and hash of a field; None for one whose value is zero or absent, which does not count."""
-
 
 def nodepool_hash(template: PoolTemplate) -> str:
     """Return the digest of a template as a decimal number. Requirements are not in it, and lists are sets."""
-    metadata = _struct(
-        "ObjectMeta", [("Labels", _mapping(template.labels)), ("Annotations", _mapping(template.annotations))]
+    metadata = struct(
+        "ObjectMeta", [("Labels", mapping(template.labels)), ("Annotations", mapping(template.annotations))]
     )
     reference = template.node_class_ref
-    spec = _struct(
+    spec = struct(
         "NodeClaimTemplateSpec",
         [
-            ("Taints", _set(_taint(taint) for taint in template.taints)),
-            ("StartupTaints", _set(_taint(taint) for taint in template.startup_taints)),
+            ("Taints", members(_taint(taint) for taint in template.taints)),
+            ("StartupTaints", members(_taint(taint) for taint in template.startup_taints)),
             (
                 "NodeClassRef",
                 None
                 if reference is None
-                else _struct(
+                else struct(
                     "NodeClassReference",
                     [
-                        ("Kind", _text(reference.kind)),
-                        ("Name", _text(reference.name)),
-                        ("Group", _text(reference.group)),
+                        ("Kind", text(reference.kind)),
+                        ("Name", text(reference.name)),
+                        ("Group", text(reference.group)),
                     ],
                 ),
             ),
@@ -51,53 +43,16 @@ def nodepool_hash(template: PoolTemplate) -> str:
         ],
     )
     has_metadata = bool(template.labels or template.annotations)
-    return str(_struct("NodeClaimTemplate", [("ObjectMeta", metadata if has_metadata else None), ("Spec", spec)]))
-
-
-def _fnv(data: bytes) -> int:
-    return reduce(lambda state, byte: (state * _PRIME & _MASK) ^ byte, data, _OFFSET)
-
-
-def _final(value: int) -> int:
-    return _fnv(value.to_bytes(8, "little"))
-
-
-def _pair(first: int, second: int) -> int:
-    return _fnv(first.to_bytes(8, "little") + second.to_bytes(8, "little"))
-
-
-def _text(value: str) -> int | None:
-    return _fnv(value.encode()) if value else None
-
-
-def _mapping(value: Mapping[str, str]) -> int | None:
-    if not value:
-        return None
-    entries = (_pair(_fnv(key.encode()), _fnv(text.encode())) for key, text in value.items())
-    return _final(reduce(int.__xor__, entries, 0))
-
-
-def _set(hashes: Iterable[int]) -> int | None:
-    listed = list(hashes)
-    return reduce(int.__xor__, listed, 0) if listed else None
-
-
-def _struct(name: str, fields: Iterable[Field]) -> int:
-    state = _fnv(name.encode())
-    for field, value in fields:
-        if value is not None:
-            state = _final(state ^ _pair(_fnv(field.encode()), value))
-    return state
+    return str(struct("NodeClaimTemplate", [("ObjectMeta", metadata if has_metadata else None), ("Spec", spec)]))
 
 
 def _taint(taint: Taint) -> int:
-    return _struct("Taint", [("Key", _text(taint.key)), ("Value", _text(taint.value)), ("Effect", _text(taint.effect))])
+    fields = [("Key", text(taint.key)), ("Value", text(taint.value)), ("Effect", text(taint.effect))]
+    return struct("Taint", fields)
 
 
-def _duration(name: str, seconds: float | None) -> int | None:
+def _duration(name: str, seconds: float | None) -> Digest:
     """A pointer to a struct of a pointer to nanoseconds: absent when None; zero nanoseconds are a zero field."""
     if seconds is None:
         return None
-    nanoseconds = round(seconds * 1e9)
-    inner = _fnv(nanoseconds.to_bytes(8, "little", signed=True)) if nanoseconds else None
-    return _struct(name, [("Duration", inner)])
+    return struct(name, [("Duration", integer(round(seconds * 1e9) or None))])
