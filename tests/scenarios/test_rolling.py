@@ -9,6 +9,7 @@ from karpenter.disruption.options import Expiration
 from karpenter.model import labels
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import LoopClock
+from tests.builders import a_node_pool, an_ec2_node_class
 from tests.scenarios.toys import CATALOG, a_pool_manifest, a_toy_provisioner
 from tests.scenarios.watching import Sight, watched
 from tests.scenarios.world import NODE_TEMPLATE, PROVISIONER, World, a_world
@@ -216,3 +217,31 @@ async def test_case_pdb_block_d_with_a_termination_grace_period_the_drain_starts
         seen = await rolled(world, old, pods=1, within_s=120)
         assert clock.now() - begun <= 3600 + 60
         assert seen.most_leaving == 1
+
+
+async def test_an_edited_node_class_drifts_its_nodes_and_a_selector_does_not(clock: LoopClock) -> None:
+    """Spec v1 A-50, V75: `NodeClassDrift` is the first reason that a cloud gives."""
+    async with a_world(clock) as world:
+        await world.apply(a_node_pool(), an_ec2_node_class())
+        await world.deploy("web", 1)
+        await world.all_running(1)
+        (before,) = await world.claims()
+        selector = {"subnetSelectorTerms": [{"tags": {"karpenter.sh/discovery": "*"}}]}
+        await world.kube.patch(api.EC2_NODE_CLASSES, "default", {"spec": selector})
+        await clock.sleep(120)
+        (same,) = await world.claims()
+        assert same["metadata"]["uid"] == before["metadata"]["uid"]
+
+        await world.kube.patch(api.EC2_NODE_CLASSES, "default", {"spec": {"tags": {"team": "a"}}})
+
+        reasons: set[str] = set()
+
+        async def replaced() -> bool:
+            listed = await world.claims()
+            conditions = [one for claim in listed for one in claim["status"].get("conditions", ())]
+            reasons.update(one["reason"] for one in conditions if one["type"] == "Drifted")
+            return before["metadata"]["uid"] not in {claim["metadata"]["uid"] for claim in listed}
+
+        await world.until(replaced, within_s=600)
+        assert reasons == {"NodeClassDrift"}
+        await world.all_running(1)

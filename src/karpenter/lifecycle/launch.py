@@ -63,8 +63,9 @@ class Launcher:
         await self._writer.patch_claim_status(claim, (changed,) if changed else ())
 
     async def _record(self, claim: NodeClaim, instance: Instance) -> None:
-        """Labels first, status after: a claim that says Launched carries its type and zone."""
-        claim = await self._writer.patch_claim(claim, {"metadata": {"labels": {**instance.labels, **claim.labels}}})
+        """Labels and annotations first, status after: a claim that says Launched carries its type and zone."""
+        metadata = {"labels": {**instance.labels, **claim.labels}, "annotations": dict(instance.annotations)}
+        claim = await self._writer.patch_claim(claim, {"metadata": metadata})
         launched = changed_condition(claim.conditions, Condition(LAUNCHED, "True"), self._clock.now())
         status = {
             "providerID": instance.provider_id,

@@ -22,6 +22,8 @@ class Instance:
     image_id: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Node labels that follow from what was launched: type, zone, capacity type and the type's single values."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Claim annotations that name what it was launched from, such as the digest of its node class."""
     capacity: Resources = field(default_factory=dict)
     allocatable: Resources = field(default_factory=dict)
     claim_name: str | None = None

@@ -6,8 +6,11 @@ Source: spec v1 §1.8, A-30.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final, Literal, cast
 
+from karpenter.model import labels
 from karpenter.model.aws.devices import VolumeRules, read_block_devices, read_metadata_options
 from karpenter.model.aws.ec2network import check_connection_tracking, check_cpu_options, check_network_interfaces
 from karpenter.model.aws.ec2terms import (
@@ -18,6 +21,7 @@ from karpenter.model.aws.ec2terms import (
     read_security_group_terms,
     read_subnet_terms,
 )
+from karpenter.model.aws.hashes import HASH_VERSION, ec2_node_class_hash
 from karpenter.model.aws.nodeclass import AmiFamily, AwsNodeClass, BlockDevice, MetadataOptions, SelectorTerm
 from karpenter.model.envelope import open_envelope, read_conditions
 from karpenter.model.kubelet import read_kubelet
@@ -79,7 +83,13 @@ def decode_ec2_node_class(raw: object) -> AwsNodeClass:
         conditions=read_conditions(envelope.status),
     )
     envelope.close()
-    return node_class
+    return replace(node_class, hash_annotations=_hash_annotations(raw, node_class))
+
+
+def _hash_annotations(raw: object, node_class: AwsNodeClass) -> dict[str, str]:
+    spec = raw["spec"] if isinstance(raw, Mapping) else {}
+    digest = ec2_node_class_hash(spec, family=node_class.ami_family)
+    return {labels.NODE_CLASS_HASH: digest, labels.NODE_CLASS_HASH_VERSION: HASH_VERSION}
 
 
 def _read_family(spec: Reader, images: tuple[SelectorTerm, ...]) -> AmiFamily:

@@ -102,6 +102,8 @@ class AwsNodeClass:
     other: Mapping[str, object] = field(default_factory=dict)
     """Checked but not yet used parts of an EC2NodeClass, by their field name: `networkInterfaces`, `cpuOptions` …"""
     conditions: tuple[Condition, ...] = ()
+    hash_annotations: Mapping[str, str] = field(default_factory=dict)
+    """What claims are told of the class they were launched with (static drift); empty for an AWSNodeTemplate."""
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from karpenter.cloud.errors import (
@@ -93,7 +94,9 @@ class SimulatedCloud:
         """Launch a machine for a claim; see `CloudProvider`. The answer takes as long as a fleet request does."""
         async with self._call("create"):
             await self._clock.sleep(self.market.settings.launch_s / self.market.settings.speed)
-            return self._seen(self._launch(claim))
+            launched = self._seen(self._launch(claim))
+            node_class = self._order_of(claim).node_class
+            return replace(launched, annotations=node_class.hash_annotations) if node_class else launched
 
     async def delete(self, provider_id: ProviderID) -> None:
         """Begin the end of a machine; see `CloudProvider`."""
@@ -117,7 +120,7 @@ class SimulatedCloud:
             return self._supply.types(self._order(pool, pool.template.node_class_ref))
 
     async def drift_reason(self, claim: NodeClaim) -> str | None:
-        """Return `AMIDrift`, `SecurityGroupDrift`, `SubnetDrift` or None; see `CloudProvider`."""
+        """Return `NodeClassDrift`, `AMIDrift`, `SecurityGroupDrift`, `SubnetDrift` or None; see `CloudProvider`."""
         instance = self.market.find(claim.provider_id) if claim.provider_id else None
         if instance is None:
             return None
@@ -125,6 +128,8 @@ class SimulatedCloud:
             order = self._order_of(claim)
         except NodeClassNotReadyError:
             return None
+        if _is_of_another_class(claim, order):
+            return "NodeClassDrift"
         return self._supply.drift_reason(order, instance)
 
     async def interruptions(self) -> AsyncIterator[Interruption]:
@@ -272,3 +277,11 @@ def _error(operation: str, fault: Fault) -> CloudError:
             return UnauthorizedError(f"simulated fault: not authorized to {operation}")
         case _:
             return LaunchError(fault.code, what) if operation == "create" else CloudError(what)
+
+
+def _is_of_another_class(claim: NodeClaim, order: Order) -> bool:
+    """Return whether the class was edited since; where one side has no digest, or another kind, nobody can say."""
+    now, then = (order.node_class.hash_annotations if order.node_class else {}), claim.metadata.annotations
+    if not now or then.get(labels.NODE_CLASS_HASH_VERSION) != now[labels.NODE_CLASS_HASH_VERSION]:
+        return False
+    return then.get(labels.NODE_CLASS_HASH) != now[labels.NODE_CLASS_HASH]
