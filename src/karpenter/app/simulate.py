@@ -15,7 +15,7 @@ from cyclopts import Parameter, validators
 
 from karpenter.app.errors import SettingsError
 from karpenter.app.settings import Settings, read_settings, shown
-from karpenter.app.simulation.answer import Answer, Seconds, as_data, with_rejected
+from karpenter.app.simulation.answer import Answer, BothPrices, Seconds, as_data, with_rejected
 from karpenter.app.simulation.case import Case, Circumstances, read_case
 from karpenter.app.simulation.dumps import completed
 from karpenter.app.simulation.explained import Explained, explained, explained_data
@@ -27,9 +27,10 @@ from karpenter.provisioning.pending import admit
 from karpenter.scheduling import solve
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.explain import Plan
-from karpenter.scheduling.policy import Options
+from karpenter.scheduling.policy import Options, PreferencePolicy
 from karpenter.scheduling.remedies import refusals_of
 from karpenter.scheduling.reporter import Reporter, unheard
+from karpenter.scheduling.solver import preferences_of
 
 PLACED, NOT_ALL_PLACED = 0, 3
 
@@ -129,6 +130,7 @@ def answer_for(
     demand = Demand.each(accepted)
     solution = solve(case.snapshot, demand, options, reporter=reporter)
     seconds = Seconds(load_s, time.perf_counter() - started, time.process_time() - cpu)
+    preferences = _both_prices(case, demand, options, planned=solution.price)
     solution = with_rejected(solution, rejected)
     return Answer(
         solution=solution,
@@ -136,7 +138,18 @@ def answer_for(
         policy=shown(settings, "policy"),
         warnings=case.warnings,
         seconds=seconds,
+        preferences=preferences,
         refusals=refusals_of(
             case.snapshot, demand, solution, options=options, progress=reporter.progress if reporter else unheard
         ),
     )
+
+
+def _both_prices(case: Case, demand: Demand, options: Options, *, planned: float) -> BothPrices | None:
+    """Return what new nodes cost under either policy for preferences; None when no pod states any."""
+    policy = options.policy
+    if not preferences_of(case.snapshot, demand, replace(options, policy=replace(policy, preferences="Respect"))):
+        return None
+    other: PreferencePolicy = "Ignore" if policy.preferences == "Respect" else "Respect"
+    price = solve(case.snapshot, demand, replace(options, policy=replace(policy, preferences=other))).price
+    return BothPrices(planned, price) if other == "Ignore" else BothPrices(price, planned)

@@ -95,6 +95,16 @@ def test_both_prices_of_a_preference_are_shown(desk: Desk) -> None:
     }
 
 
+def test_the_plan_itself_shows_both_prices(desk: Desk) -> None:
+    """Case PREFER (b)."""
+    web = a_deployment(replicas=4, cpu="500m", memory="1Gi", affinity=APART)
+    assert desk.answer(POOL, web)["preferences"] == {"respect": 0.1, "ignore": 0.025}
+    ignoring = desk.answer(POOL, web, flags=("--set", "policy.preferences=Ignore"))
+    assert (ignoring["preferences"], ignoring["pricePerHour"]["new"]) == ({"respect": 0.1, "ignore": 0.025}, 0.025)
+    _, out, _ = desk.run(POOL, web, flags=("--catalog", str(desk.folder / "catalog.json")))
+    assert "preferences: $0.1000 an hour if they are respected, $0.0250 if ignored" in out.splitlines()
+
+
 def test_a_pod_without_a_place_is_told_what_would_help(desk: Desk) -> None:
     found = told(desk, "shop/stuck-0", a_deployment("stuck", cpu="99"), status=3)
     assert (found["place"], found["reasons"][0]["code"]) == (None, "InsufficientResources")

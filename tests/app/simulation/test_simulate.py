@@ -90,6 +90,7 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
         "unschedulable": [],
         "refusals": [],
         "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": 0.05, "final": None},
+        "preferences": None,
         "policy": json.loads(json.dumps(shown(Settings(), "policy"))),
         "warnings": [],
         "complete": True,

@@ -27,6 +27,14 @@ class Seconds:
 
 
 @dataclass(frozen=True, slots=True)
+class BothPrices:
+    """USD per hour of the new nodes under the two policies for preferences."""
+
+    respect: float
+    ignore: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One run of `simulate`."""
 
@@ -39,6 +47,8 @@ class Answer:
     seconds: Seconds
     refusals: tuple[Refusal, ...] = ()
     """The pods that found no place, in groups, with what would help."""
+    preferences: BothPrices | None = None
+    """What the plan costs with preferences respected and with them ignored; None when no pod states any."""
 
     @property
     def is_all_placed(self) -> bool:
@@ -77,6 +87,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
             "lowerBound": None if solution.lower_bound is None else round(solution.lower_bound, DIGITS),
             "final": None,
         },
+        "preferences": None if answer.preferences is None else _both(answer.preferences),
         "policy": dict(answer.policy),
         "warnings": list(answer.warnings),
         "complete": solution.complete,
@@ -101,6 +112,10 @@ def node_data(plan: ClaimPlan) -> dict[str, Any]:
         "requests": format_resources(plan.requests),
         "pods": sorted(str(pod.metadata.key) for pod in plan.pods),
     }
+
+
+def _both(prices: BothPrices) -> dict[str, float]:
+    return {"respect": round(float(prices.respect), DIGITS), "ignore": round(float(prices.ignore), DIGITS)}
 
 
 def _unschedulable(entry: Unschedulable) -> dict[str, Any]:

@@ -42,6 +42,10 @@ def print_answer(
     if answer.refusals:
         out.print(refusals_table(answer.refusals))
     out.print(_summary(answer))
+    if answer.preferences is not None:
+        both = answer.preferences
+        words = f"preferences: ${both.respect:.4f} an hour if they are respected, ${both.ignore:.4f} if ignored"
+        out.print(Text(words))
     for part in fleet_tables(fleet) if fleet is not None else ():
         out.print(part)
     for warning in answer.warnings:
