@@ -57,6 +57,7 @@ def _claim(name: str, entry: Mapping[str, Any], view: PoolView, *, pods: tuple[P
         capacity_type=entry["capacityType"],
         price=entry["price"],
         requests=_sum(pods),
+        expected_price=entry["price"],
         worst_price=entry["price"],
     )
 

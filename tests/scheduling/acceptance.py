@@ -1,6 +1,7 @@
 """Judges a pod against the labels and taints of a node, some labels of which may still be open."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 
 from karpenter.model.core import NodeSelectorTerm, Pod
 from karpenter.model.labels import canonical
@@ -26,9 +27,33 @@ def unwelcome(
             yield "no term of its required node affinity holds"
 
 
-def runs_on(daemon: Pod, node: Mapping[str, str], taints: Sequence[Taint]) -> bool:
-    """Return whether a DaemonSet's pod runs on a node; it does not mind taints that only prefer."""
-    return not list(unwelcome(daemon, node, [taint for taint in taints if taint.effect != "PreferNoSchedule"], {}))
+def runs_on(
+    daemon: Pod, node: Mapping[str, str], taints: Sequence[Taint], opened: Mapping[str, Requirement] | None = None
+) -> bool:
+    """Return whether a DaemonSet's pod may come to run on a node; it does not mind taints that only prefer.
+
+    It has to be reckoned with as soon as one value of a label that is still `opened` would bring it.
+    """
+    hard = [taint for taint in taints if taint.effect != "PreferNoSchedule"]
+    unsure = {key: label for key, label in (opened or {}).items() if key not in node}
+    return any(not list(unwelcome(daemon, {**node, **each}, hard, {})) for each in _outcomes(daemon, unsure))
+
+
+def _outcomes(daemon: Pod, opened: Mapping[str, Requirement]) -> Iterator[dict[str, str]]:
+    """Yield how open labels may turn out: each absent, or with any of the values that the pod or the claim names."""
+    spoken: dict[str, set[str]] = {}
+    for key, value in daemon.spec.node_selector.items():
+        spoken.setdefault(canonical(key), set()).add(value)
+    affinity = daemon.spec.affinity.node_affinity if daemon.spec.affinity else None
+    for term in affinity.required.node_selector_terms if affinity and affinity.required else ():
+        for expression in term.match_expressions:
+            spoken.setdefault(canonical(expression.key), set()).update((*expression.values, "another"))
+    keys = sorted(opened.keys() & spoken.keys())
+    choices = [[None, *sorted({*spoken[key], *opened[key].values})] for key in keys]
+    for values in product(*choices):
+        chosen = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+        if all(opened[key].allows(value) for key, value in chosen.items()):
+            yield chosen
 
 
 def _term_holds(term: NodeSelectorTerm, node: Mapping[str, str], opened: Mapping[str, Requirement]) -> bool:

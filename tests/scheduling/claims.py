@@ -40,8 +40,9 @@ class Mould:
             if kind.name not in self._opened:
                 self._opened[kind.name] = self._open_labels(kind)
             taints = self.view.pool.template.taints
-            daemons = tuple(pod for pod in self.snapshot.daemons if runs_on(pod, {**given, **COMES_UP}, taints))
-            self._shapes[known] = Shape(given, self._opened[kind.name], kind, daemons)
+            opened = self._opened[kind.name]
+            daemons = tuple(pod for pod in self.snapshot.daemons if runs_on(pod, {**given, **COMES_UP}, taints, opened))
+            self._shapes[known] = Shape(given, opened, kind, daemons)
         return self._shapes[known]
 
     def _labels(self, kind: InstanceType, place: Mapping[str, str]) -> dict[str, str]:
@@ -211,8 +212,8 @@ def breaches(plan: ClaimPlan, machines: Machines, options: Options) -> Iterator[
 
 def _policy(plan: ClaimPlan, options: Options) -> Iterator[str]:
     least = options.policy.expendable_priority
-    if least is not None and any((pod.spec.priority or 0) < least for pod in plan.pods):
-        yield f"{plan.name}: for pods that are not worth a machine"
+    if least is not None and all((pod.spec.priority or 0) < least for pod in plan.pods):
+        yield f"{plan.name}: only for pods that are not worth a machine"
     if options.policy.rails and len(plan.pods) > options.policy.max_pods_per_node:
         yield f"{plan.name}: {len(plan.pods)} pods"
 

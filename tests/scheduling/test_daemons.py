@@ -4,6 +4,7 @@ from karpenter.model import labels
 from karpenter.model.core import LimitRange, LimitRangeItem, LimitRangeSpec
 from karpenter.model.meta import ObjectMeta
 from karpenter.model.requirements import Requirement
+from karpenter.scheduling import Options
 from tests.builders import a_container, a_daemon, a_pod, a_pool
 from tests.scheduling.toys import machines, on_demand, pods, solved
 
@@ -115,3 +116,20 @@ def test_many_small_machines_would_each_pay_for_the_daemon() -> None:
 def test_types_on_which_daemons_do_not_fit_are_not_launched() -> None:
     pool = a_pool(requirements=[Requirement.of(labels.INSTANCE_TYPE, "In", ["c.1"])])
     assert machines(solved([a_pod(cpu="100m")], pools=[pool], daemons=[a_daemon(cpu="1100m")])) == []
+
+
+def test_a_pod_goes_to_no_type_on_which_a_daemon_takes_its_port() -> None:
+    """SCH-60, S-22: the claim lists no such type either, as the cloud may give any that it lists."""
+    exporter = a_daemon(node_selector={labels.INSTANCE_CATEGORY: "m"}, ports=[{"hostPort": 9100}])
+    for cpu in ("1", "3"):
+        (plan,) = solved([a_pod(cpu=cpu, ports=[{"hostPort": 9100}])], daemons=[exporter]).new_claims
+        assert {name[0] for name in plan.instance_types} == {"c", "r", "g"}
+    (plan,) = solved([a_pod(cpu="3", ports=[{"hostPort": 9101}])], daemons=[exporter]).new_claims
+    assert "m.8" in plan.instance_types
+
+
+def test_a_machine_that_grows_does_not_become_one_where_a_daemon_takes_a_port() -> None:
+    exporter = a_daemon(node_selector={labels.INSTANCE_CATEGORY: "m"}, ports=[{"hostPort": 9100}])
+    wanted = [a_pod("one", cpu="3", ports=[{"hostPort": 9100}]), a_pod("two", cpu="3", memory="20Gi")]
+    solution = solved(wanted, daemons=[exporter], options=Options(max_nodes=1))
+    assert [plan.instance_type[0] for plan in solution.new_claims] == ["r"]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karpenter.model.core import Pod
-from karpenter.scheduling import Demand, Options, Policy, Snapshot, Solution, catalog, requests, solve
+from karpenter.scheduling import Demand, Options, Policy, Snapshot, catalog, requests, solve
 from tests.scheduling import worlds
-from tests.scheduling.toys import FREE
+from tests.scheduling.toys import FREE, unplaced
 from tests.scheduling.verifier import breaches, could_launch
 
 some = settings(max_examples=int(os.environ.get("SOLVER_EXAMPLES", "20")))
@@ -79,10 +79,6 @@ def test_together_pods_never_cost_more_than_each_on_a_machine_of_its_own(
     empty = replace(snapshot, nodes=())
     alone = sum(solve(empty, Demand.each([pod]), FREE).price for pod in pods)
     assert solve(empty, Demand.each(pods), FREE).price <= alone + 1e-9
-
-
-def unplaced(solution: Solution) -> set[str]:
-    return {entry.pod.metadata.name for entry in solution.unschedulable}
 
 
 def with_priority(pod: Pod, priority: int) -> Pod:

@@ -175,6 +175,20 @@ def test_a_pod_follows_the_company_that_is_bound_already() -> None:
     assert zones(solution) == {"c": 1}
 
 
+def test_a_pod_does_not_follow_company_that_is_leaving() -> None:
+    leaving = a_pod("old", labels=WEB, node="n", deleted="2023-11-14T22:13:00Z")
+    node = a_node_view("n", cpu="8", zone="b", pods=[leaving])
+    for key in (labels.ZONE, labels.HOSTNAME):
+        assert solved([a_pod(affinity=near(key))], nodes=[node]).placements == {}
+
+
+def test_a_pod_that_is_leaving_keeps_others_away_until_it_is_gone() -> None:
+    leaving = a_pod("old", labels=WEB, node="n", affinity=away(labels.HOSTNAME), deleted="2023-11-14T22:13:00Z")
+    node = a_node_view("n", cpu="8", pods=[leaving])
+    (plan,) = solved([a_pod(labels=WEB)], nodes=[node]).new_claims
+    assert len(plan.pods) == 1
+
+
 def test_a_pod_follows_company_that_is_placed_with_it() -> None:
     wanted = [a_pod("follower", affinity=near(labels.HOSTNAME)), a_pod("leader", labels=WEB)]
     solution = solved(wanted)

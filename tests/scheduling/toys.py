@@ -84,6 +84,11 @@ def machines(solution: Solution) -> list[str]:
     return sorted(plan.instance_type for plan in solution.new_claims)
 
 
+def unplaced(solution: Solution) -> set[str]:
+    """Return the names of the refused pods."""
+    return {entry.pod.metadata.name for entry in solution.unschedulable}
+
+
 def why(solution: Solution, name: str | None = None) -> list[tuple[str, str]]:
     """Return codes and messages of the reasons of one refused pod (of the only one, without a name)."""
     refused = [entry for entry in solution.unschedulable if name is None or entry.pod.metadata.name == name]

@@ -184,8 +184,6 @@ class Bins:
         self._places[row] = places
         self.shares.append([])
         self.size += 1
-        for constraint in self._constraints:
-            constraint.opened(row, column)
         return row
 
     def load(self, row: int) -> Floats:

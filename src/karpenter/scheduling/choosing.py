@@ -15,6 +15,7 @@ from karpenter.model import labels
 from karpenter.model.requirements import Requirement, Requirements
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.classes import Port
 from karpenter.scheduling.columns import Columns
 from karpenter.scheduling.flexibility import Spectrum, lowered, shortened, suffices
 from karpenter.scheduling.lanes import type_mask
@@ -81,7 +82,7 @@ class Chooser:
         self._machines = machines
         self._policy = policy
         self._most_types = most_types
-        self._frames: dict[tuple[tuple[Requirements, ...], int], _Frame] = {}
+        self._frames: dict[tuple[tuple[Requirements, ...], int, tuple[Port, ...]], _Frame] = {}
         self._cases: dict[tuple[bytes, frozenset[NodeRule], int, int, bytes], _Case] = {}
         self._chosen: dict[tuple[int, int | None, frozenset[str]], Choice] = {}
 
@@ -178,13 +179,14 @@ class Chooser:
         lane = int(self._columns.lane[now])
         place = self._place(self._machines.together(rules)[0][now], now)
         terms = tuple(self._term(rule, now, place) for rule in sorted(rules, key=repr))
-        key = terms, lane
+        ports = tuple(sorted({port for rule in rules for port in rule.ports}))
+        key = terms, lane, ports
         found = self._frames.get(key)
         if found is None:
-            found = self._frames[key] = self._make_frame(terms, lane)
+            found = self._frames[key] = self._make_frame(terms, lane, ports)
         return found
 
-    def _make_frame(self, terms: tuple[Requirements, ...], at: int) -> _Frame:
+    def _make_frame(self, terms: tuple[Requirements, ...], at: int, ports: Sequence[Port]) -> _Frame:
         columns = self._columns
         lane = columns.lanes[at]
         wanted = lane.view.pool.node_requirements().intersect(*terms)
@@ -193,7 +195,7 @@ class Chooser:
         fits = np.isfinite(price).any(axis=(1, 2))
         for term in terms:
             fits &= type_mask(lane, term)[columns.kind[mine]]
-        order = np.flatnonzero(fits)
+        order = np.flatnonzero(fits & ~columns.taken(ports)[mine])
         asked = tuple(
             replace(spectrum, values=tuple(spectrum.values[at] for at in order.tolist()))
             for spectrum in columns.asked(at, np.isfinite(price))

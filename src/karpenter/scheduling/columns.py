@@ -15,6 +15,7 @@ from karpenter.model.instancetype import InstanceType
 from karpenter.model.requirements import Requirements
 from karpenter.model.resources import PODS, add
 from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.classes import Port, clash
 from karpenter.scheduling.daemons import DaemonLoad
 from karpenter.scheduling.flexibility import Spectrum, flexible, peers_of, spectra_of, within
 from karpenter.scheduling.lanes import Lane, type_mask
@@ -72,6 +73,16 @@ class Columns:
         load, at = self.loads[self.lane[column]], self.kind[column]
         return add(*(daemon.requests for daemon, types in load.counts if types[at])) if load.counts else {}
 
+    def taken(self, ports: Sequence[Port]) -> Bools:
+        """Return the columns on which a daemon takes one of these host ports (N)."""
+        found = np.zeros(len(self), dtype=np.bool_)
+        for at, load in enumerate(self.loads):
+            mine = np.flatnonzero(self.lane == at)
+            for daemon, types in load.counts:
+                if any(clash(port, held) for port in ports for held in daemon.ports):
+                    found[mine] |= types[self.kind[mine]]
+        return found
+
     def row(self, rule: NodeRule) -> Bools:
         """Return where the rule's pods may go (N×Z×K): taints, labels and offerings, not resources."""
         found = self._rows.get(rule)
@@ -105,6 +116,8 @@ class Columns:
                     types = type_mask(lane, term)[self.kind[mine]]
                     allowed[mine] |= types[:, None, None] & self.places(term)
         allowed &= np.isfinite(self.price)
+        if rule.ports:
+            allowed &= ~self.taken(rule.ports)[:, None, None]
         for at in self.spectra if self.peers else ():
             mine = np.flatnonzero(self.lane == at)
             asked = self.asked(at, allowed[mine])

@@ -1,6 +1,6 @@
-"""The seam for rules beyond resources, labels and taints: each is one module with these four operations.
+"""The seam for rules beyond resources, labels and taints: each is one module with these three operations.
 
-The fifth one, where a class may go at all, is a narrower `NodeRule`: dealing domains works by that.
+The fourth one, where a class may go at all, is a narrower `NodeRule`: dealing domains works by that.
 """
 
 from __future__ import annotations
@@ -20,10 +20,6 @@ class Constraint(Protocol):
 
     def put(self, row: int, item: Item, count: int) -> None:
         """Count copies that were put into a bin; a negative number takes them out."""
-        ...
-
-    def opened(self, row: int, column: int) -> None:
-        """Begin a bin: a machine of this column, with its daemons."""
         ...
 
     def closed(self, row: int) -> None:

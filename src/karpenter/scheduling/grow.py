@@ -102,13 +102,8 @@ class Grower:
     def _open(self, column: int, item: Item, count: int) -> None:
         row = self.bins.open(column, np.isfinite(self.bins.columns.price[column]))
         room = self.hosts.room(item, slice(row, row + 1))
-        allowed = count if room is None else int(min(count, room[0]))
-        if not allowed:
-            # A daemon of this machine has the port.
-            self.bins.close(row)
-            return
         self.budget.take(column)
-        self.bins.put(row, item, allowed)
+        self.bins.put(row, item, count if room is None else int(min(count, room[0])))
 
     def _cheapest_enlargement(self, item: Item) -> tuple[int | None, int, float]:
         """Return a planned machine, the larger type that holds one copy more, and what that adds in USD per hour."""

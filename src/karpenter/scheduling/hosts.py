@@ -129,8 +129,6 @@ class HostRules:
     groups: Sequence[HostGroup]
     ties: Mapping[tuple[int, int], tuple[HostTie, ...]]
     """What binds each profile at each of its levels; absent when nothing does."""
-    daemons: Sequence[tuple[int, Bools]]
-    """Rules (ports) that a daemon states and is meant by, with the columns it runs on (N)."""
     cliques: Mapping[int, int]
     """For profiles that keep apart from exactly each other: the position of the largest rule that says so."""
 
@@ -197,12 +195,6 @@ class HostRules:
         """Count copies that were put into a bin; a negative number takes them out."""
         for tie in self.of(item):
             self.groups[tie.group].add(row, count, owner=tie.owner, meant=tie.meant)
-
-    def opened(self, row: int, column: int) -> None:
-        """Begin a bin: the ports of its daemons are taken."""
-        for group, columns in self.daemons:
-            if columns[column]:
-                self.groups[group].add(row, 1, owner=True, meant=True)
 
     def closed(self, row: int) -> None:
         """Forget a bin."""

@@ -12,7 +12,7 @@ from typing import Final
 from karpenter.model.labels import HOSTNAME
 from karpenter.model.requirements import Requirements
 from karpenter.model.taints import Taint, Toleration, untolerated
-from karpenter.scheduling.classes import Profile
+from karpenter.scheduling.classes import Port, Profile
 from karpenter.scheduling.policy import PreferencePolicy
 from karpenter.scheduling.terms import Term, Terms
 from karpenter.scheduling.volumes import Alternatives
@@ -26,11 +26,14 @@ class NodeRule:
     tolerations: tuple[Toleration, ...]
     ignores_preferred_taints: bool = False
     """Whether `PreferNoSchedule` taints no longer count (relaxation step 6)."""
+    ports: tuple[Port, ...] = ()
+    """Host ports that no daemon of a new machine may take; who has one on a node is counted elsewhere."""
     _hash: int = field(init=False, repr=False, compare=False, default=0)
 
     def __post_init__(self) -> None:
         # Rules are keys of every table of masks; hashing their terms anew each time took a tenth of a solve.
-        object.__setattr__(self, "_hash", hash((self.terms, self.tolerations, self.ignores_preferred_taints)))
+        stated = self.terms, self.tolerations, self.ignores_preferred_taints, self.ports
+        object.__setattr__(self, "_hash", hash(stated))
 
     def __hash__(self) -> int:
         return self._hash
@@ -114,7 +117,7 @@ def levels_of(
 def required_rule(profile: Profile) -> NodeRule:
     """Return what pods demand of a node when every preference is given up."""
     terms = with_volumes(profile.terms, profile.volumes)
-    return NodeRule(terms, profile.tolerations, ignores_preferred_taints=True)
+    return NodeRule(terms, profile.tolerations, ignores_preferred_taints=True, ports=profile.ports)
 
 
 NOMINATION: Final = "nomination to"
@@ -140,7 +143,10 @@ class _Wishes:
         wanted = self._node[:1]
         asked = tuple(term.intersect(*wanted) for term in profile.terms) if wanted else profile.terms
         return NodeRule(
-            with_volumes(asked, profile.volumes), profile.tolerations, ignores_preferred_taints=not self._avoids_taints
+            with_volumes(asked, profile.volumes),
+            profile.tolerations,
+            ignores_preferred_taints=not self._avoids_taints,
+            ports=profile.ports,
         )
 
     def terms(self) -> tuple[Term, ...]:

@@ -130,11 +130,11 @@ class _Reader:
                 self._meant_by_domain.setdefault(index, set()).add(at)
 
     def _bound(self, meant: Iterable[Signature], term: Term) -> Iterable[tuple[int, int]]:
-        """Yield rows and counts of bound pods; a spread does not count those that are leaving."""
+        """Yield rows and counts of bound pods; who is leaving still keeps others away, but is no company any more."""
         census = self.scene.census
         for signature in meant:
             yield from census.rows.get(signature, {}).items()
-            if term.kind != "spread":
+            if term.kind == "anti":
                 yield from census.leaving.get(signature, {}).items()
 
     def _domain_group(self, term: Term, rule: NodeRule | None, meant: Sequence[Signature]) -> DomainGroup:
@@ -222,22 +222,7 @@ class _Reader:
                     ties[index, at] = tuple(
                         HostTie(group, owner=group in own, meant=group in meant) for group in sorted(own | meant)
                     )
-        return HostRules(self._host_groups, ties, self._daemon_ports(), _cliques(sizes, ties))
-
-    def _daemon_ports(self) -> list[tuple[int, Bools]]:
-        """Return the port rules that daemons of new machines touch, with the columns they run on (N)."""
-        columns = self.scene.columns
-        found: list[tuple[int, Bools]] = []
-        for port, group in self._ports.items():
-            runs = np.zeros(len(columns), dtype=np.bool_)
-            for at, load in enumerate(columns.loads):
-                mine = np.flatnonzero(columns.lane == at)
-                for daemon, types in load.counts:
-                    if any(clash(port, taken) for taken in daemon.ports):
-                        runs[mine] |= types[columns.kind[mine]]
-            if runs.any():
-                found.append((group, runs))
-        return found
+        return HostRules(self._host_groups, ties, _cliques(sizes, ties))
 
 
 def _cliques(sizes: Sequence[int], ties: Mapping[tuple[int, int], tuple[HostTie, ...]]) -> dict[int, int]:

@@ -1,0 +1,69 @@
+"""Laws of the solver where everything meets: volumes, ports, minValues, nominations, namespaces, all kinds of nodes."""
+
+import os
+from dataclasses import replace
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from karpenter.scheduling import Demand, Solution, solve
+from tests.scheduling.medleys import Medley, a_medley
+from tests.scheduling.mixtures import a_mixture
+from tests.scheduling.toys import unplaced
+from tests.scheduling.verifier import breaches
+
+some = settings(max_examples=int(os.environ.get("SOLVER_EXAMPLES", "20")))
+medleys = st.randoms(use_true_random=False).map(a_medley)
+KNOWN = (55, 71, 106, 173, 202, 334)
+"""Seeds that once had breaches: daemons and their ports by type, company that leaves, priorities."""
+
+
+def solved(medley: Medley) -> Solution:
+    return solve(medley.snapshot, Demand.each(medley.pods), medley.options)
+
+
+@some
+@given(medleys)
+def test_every_plan_of_a_medley_keeps_every_rule(medley: Medley) -> None:
+    assert breaches(medley.snapshot, Demand.each(medley.pods), solved(medley), medley.options) == []
+
+
+@pytest.mark.parametrize("seed", KNOWN)
+def test_what_was_broken_once_holds(seed: int) -> None:
+    medley, mixture = a_medley(Random(seed)), a_mixture(seed, "again")
+    assert breaches(medley.snapshot, Demand.each(medley.pods), solved(medley), medley.options) == []
+    demand = Demand.each(mixture.pods)
+    assert breaches(mixture.snapshot, demand, solve(mixture.snapshot, demand)) == []
+
+
+@some
+@given(medleys)
+def test_equal_input_and_effort_give_plans_equal_to_the_byte(medley: Medley) -> None:
+    again = Medley(medley.snapshot, tuple(map(msgspec.structs.replace, medley.pods)), medley.options)
+    assert repr(solved(medley)) == repr(solved(again))
+
+
+@some
+@given(medleys, st.randoms(use_true_random=False))
+def test_the_order_of_pods_nodes_and_pools_changes_neither_price_nor_places(medley: Medley, random: Random) -> None:
+    pods, nodes = list(medley.pods), list(medley.snapshot.nodes)
+    random.shuffle(pods)
+    random.shuffle(nodes)
+    shuffled = Medley(replace(medley.snapshot, nodes=tuple(nodes)), tuple(pods), medley.options)
+    assert solved(shuffled) == solved(medley)
+
+
+@some
+@given(medleys)
+def test_more_effort_never_costs_more_and_the_bound_is_below_all(medley: Medley) -> None:
+    first = solved(replace(medley, options=replace(medley.options, rounds=0)))
+    better = solved(medley)
+    assert unplaced(better) == unplaced(first)
+    bound = better.lower_bound
+    assert bound is not None
+    fee = medley.options.policy.node_fee
+    assert better.price + fee * len(better.new_claims) <= first.price + fee * len(first.new_claims) + 1e-9
+    assert bound <= better.price + 1e-9
