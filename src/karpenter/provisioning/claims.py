@@ -40,7 +40,12 @@ def claim_for(
             name=name,
             generate_name="" if name else f"{pool.name}-",
             labels={**pool.template.labels, **chosen_labels(plan.requirements, well_known), **dict([pool.identity])},
-            annotations={**pool.template.annotations, **pool.hash_annotations, **annotations},
+            annotations={
+                **pool.template.annotations,
+                **pool.hash_annotations,
+                labels.MIN_VALUES_RELAXED: relaxed(plan),
+                **annotations,
+            },
             finalizers=(labels.TERMINATION_FINALIZER,),
             owner_references=(_owner(pool),),
         ),
@@ -53,6 +58,11 @@ def claim_for(
         termination_grace_period_s=pool.template.termination_grace_period_s,
         pool=pool.key,
     )
+
+
+def relaxed(plan: ClaimPlan) -> str:
+    """Return whether the claim asks for fewer values than its pool, in the words of annotation and metric (S-45)."""
+    return "true" if plan.min_values_relaxed else "false"
 
 
 def chosen_labels(requirements: Requirements, well_known: frozenset[str]) -> dict[str, str]:

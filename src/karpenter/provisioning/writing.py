@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from karpenter.model.v1 import encode_nodeclaim
-from karpenter.provisioning.claims import claim_for, exceeded_limit
+from karpenter.provisioning.claims import claim_for, exceeded_limit, relaxed
 from karpenter.provisioning.governor import Governor
 from karpenter.runtime import logs
 from karpenter.runtime.kube import NODE_CLAIMS, KubeClient, KubeError
@@ -100,7 +100,7 @@ class ClaimWriter:
         written = self._informers.decode_claim(await self._client.create(NODE_CLAIMS, encode_nodeclaim(claim)))
         self._governor.written(number, written.name)
         self._metrics.nodeclaims_created_total.labels(
-            reason=purpose.reason, nodepool=view.pool.name, min_values_relaxed="false"
+            reason=purpose.reason, nodepool=view.pool.name, min_values_relaxed=relaxed(plan)
         ).inc()
         log.info("created nodeclaim", nodeclaim=written.name, pool=str(view.pool.key), **_summary(plan))
         return written.name

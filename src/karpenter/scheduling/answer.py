@@ -35,9 +35,11 @@ class Answer:
             placed = [pod for group in pods for pod in group]
             solution = Solution(unschedulable=(*refused, *_with_the_group(placed, refused)), complete=complete)
         else:
-            plans = claim_plans(self.bins, self.classes, self.settler, pods=pods)
+            settled = self.settler.settle(self.bins)
+            plans = claim_plans(self.bins, self.classes, settled, pods=pods)
             places = placements(self.bins.nodes.views, pods, plans)
-            solution = Solution(plans, places, refused, complete=complete)
+            extra = sum((machine.extra for machine in settled.values()), 0.0)
+            solution = Solution(plans, places, refused, rails_cost=extra, complete=complete)
         self._report(solution, pods)
         return solution
 

@@ -2,7 +2,7 @@
 
 It is taken where the solve began: on the nodes with the room that they had then, under the limits as they were, with
 domains not yet dealt, so it holds for plans that fill nodes or deal zones in another way. Weights of pools, preferences
-that were kept, and rails hold for it as for the plan.
+that were kept, and the rails about size hold for it as for the plan; those about zones and types may only lower it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.bound.certificate import Bound, Certificate
 from karpenter.scheduling.bound.prove import bound_of
 from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.columns import Columns
 from karpenter.scheduling.hosts import HostRules
 from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.limits import Budget
@@ -80,24 +81,49 @@ def prove(statement: Statement | None, *, rounds: int, progress: Progress = unhe
     return Proof(statement, bound)
 
 
-def statement_of(
-    bins: Bins, waits: Sequence[Wait], *, start: Start, budget: Budget, hosts: HostRules, sizes: Sizes, tier: Ints
-) -> Statement | None:
-    """Return what the bound of the placed pods is about; None when no machine is to be launched.
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What may be launched."""
+
+    known: Columns
+    columns: Ints
+    """Those that count."""
+
+
+def under_rails(bins: Bins, items: Sequence[Item], sizes: Sizes, *, hosts: HostRules, tier: Ints) -> Offered:
+    """Return what plans under the rails may launch for these items.
 
     `tier` is the position of each column's pool weight (N): pools that are lighter than any that was needed stay out.
-    So do sizes that nobody needs.
+    So do sizes that nobody needs, unless some machine had to be larger all the same.
     """
-    opened = bins.opened()
-    if not opened:
-        return None
+    allowed = sizes.together(items)
+    gave_way = any(
+        not sizes.together(share.item for share in bins.shares[row])[bins.column[row]] for row in bins.opened()
+    )
+    if gave_way or any(hosts.needs_company(item) for item in items):
+        allowed = np.ones_like(allowed)
+    return Offered(bins.columns, np.flatnonzero(allowed & (tier <= tier[bins.column[bins.opened()]].max())))
+
+
+def without_rails(bins: Bins, *, tier: Ints) -> Offered:
+    """Return what plans may launch that no rail binds."""
+    return Offered(bins.columns.uncapped(), np.flatnonzero(tier <= tier[bins.column[bins.opened()]].max()))
+
+
+def placed_items(bins: Bins, waits: Sequence[Wait]) -> list[Item]:
+    """Return what was placed, in no domain yet."""
     copies: Counter[tuple[int, int]] = Counter()
     for shares in bins.shares:
         for share in shares:
             copies[share.item.index, share.item.at] += share.count
-    items = [_undealt(waits[index], at, count) for (index, at), count in sorted(copies.items())]
-    columns = np.flatnonzero((tier <= tier[bins.column[opened]].max()) & _sized(bins, items, sizes, hosts=hosts))
-    known = bins.columns
+    return [_undealt(waits[index], at, count) for (index, at), count in sorted(copies.items())]
+
+
+def statement_of(
+    bins: Bins, items: Sequence[Item], offered: Offered, *, start: Start, budget: Budget, hosts: HostRules
+) -> Statement:
+    """Return what the bound of these items is about, for which some machine is to be launched."""
+    known, columns = offered.known, offered.columns
     # What only nodes can hold costs nothing in any plan; without it the nodes merely have more room.
     fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[columns].any()]
     shapes = shapes_of(((item, id(known.row(item.rule))) for item in fit), hosts)
@@ -118,15 +144,6 @@ def statement_of(
     nodes = np.stack([bins.nodes.row(item.rule) for item in leaders], axis=1)
     used = np.flatnonzero(nodes.any(axis=1) & (start.room > 0).any(axis=1))
     return Statement(problem, start.room[used], nodes[used])
-
-
-def _sized(bins: Bins, items: Sequence[Item], sizes: Sizes, *, hosts: HostRules) -> Bools:
-    """Return the columns that somebody may open, whom others may join: all when some machine had to be larger (N)."""
-    allowed = sizes.together(items)
-    gave_way = any(
-        not sizes.together(share.item for share in bins.shares[row])[bins.column[row]] for row in bins.opened()
-    )
-    return np.ones_like(allowed) if gave_way or any(hosts.needs_company(item) for item in items) else allowed
 
 
 def _undealt(wait: Wait, at: int, count: int) -> Item:

@@ -125,6 +125,16 @@ class Columns:
             allowed[mine] &= enough[:, None, None]
         return allowed
 
+    def uncapped(self) -> Columns:
+        """Return the same table without a cap on pods per node beside what the types allow; only rooms differ."""
+        at = self.resources.index(PODS)
+        room = self.room.copy()
+        for index, lane in enumerate(self.lanes):
+            mine = np.flatnonzero((self.lane == index) & ~np.isin(np.arange(len(self)), list(self.peers)))
+            kinds = self.kind[mine]
+            room[mine, at] = (lane.table.allocatable(PODS) - self.loads[index].amounts(self.resources)[:, at])[kinds]
+        return replace(self, room=room, _holding={})
+
     def asked(self, lane: int, places: Bools) -> tuple[Spectrum, ...]:
         """Return what minValues ask of a lane's columns that can be had in these places only (columns of it×Z×K)."""
         return within(self.spectra.get(lane, ()), places, zones=self.zones, capacity_types=self.capacity_types)

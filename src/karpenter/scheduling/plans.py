@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from karpenter.model.core import Pod
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.catalog import ATTACHED
 from karpenter.scheduling.classes import PodClass
-from karpenter.scheduling.settling import Settler
+from karpenter.scheduling.settling import Settled
 from karpenter.scheduling.snapshot import NodeView
 from karpenter.scheduling.solution import ClaimPlan
 
@@ -29,10 +29,9 @@ def deal_pods(bins: Bins, classes: Sequence[PodClass]) -> tuple[list[tuple[Pod, 
 
 
 def claim_plans(
-    bins: Bins, classes: Sequence[PodClass], settler: Settler, *, pods: Sequence[tuple[Pod, ...]]
+    bins: Bins, classes: Sequence[PodClass], settled: Mapping[int, Settled], *, pods: Sequence[tuple[Pod, ...]]
 ) -> tuple[ClaimPlan, ...]:
     """Return a plan for every opened bin; `pods` are those of every bin, nodes included."""
-    settled = settler.settle(bins)
     names = _names(bins)
     plans: list[ClaimPlan] = []
     for row, machine in settled.items():

@@ -27,6 +27,8 @@ class Settled:
     choice: Choice
     zone: str
     capacity_type: str
+    extra: float
+    """USD per hour more than in the cheapest zone, with the cheapest type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +44,36 @@ class Settler:
         Under the rails a machine is for its zone only: it launches there or not at all, and then its pods are planned
         anew. Otherwise the zone is where it is likely to be, and the cloud may choose another of the same price.
         """
-        zones = self._zones(bins)
+        quotes = {row: self.chooser.quote(bins, row) for row in bins.opened()}
+        zones = self._zones(bins, quotes)
         chosen = {row: self._choose(bins, row, zone) for row, zone in zones.items()}
         if self.policy.rails:
             chosen = self._shared_out(bins, zones, chosen)
-        return {row: _settled(bins.columns, choice, zones[row]) for row, choice in chosen.items()}
+        return {
+            row: _settled(bins.columns, choice, zones[row], least=float(quotes[row].price.min()))
+            for row, choice in chosen.items()
+        }
 
     def _choose(self, bins: Bins, row: int, zone: int, *, without: frozenset[str] = frozenset()) -> Choice:
         return self.chooser.choose(bins, row, zone=zone if self.policy.rails else None, without=without)
 
-    def _zones(self, bins: Bins) -> dict[int, int]:
+    def _zones(self, bins: Bins, quotes: Mapping[int, Quote]) -> dict[int, int]:
         """Return the zone of each opened machine, pool by pool."""
-        quotes: dict[PoolKey, dict[int, Quote]] = {}
-        for row in bins.opened():
-            quotes.setdefault(_pool(bins, row), {})[row] = self.chooser.quote(bins, row)
+        by_pool: dict[PoolKey, dict[int, Quote]] = {}
+        for row, quote in quotes.items():
+            by_pool.setdefault(_pool(bins, row), {})[row] = quote
         held = _held(bins.nodes.views, bins.columns.zones)
         rails = self.policy.zones
         zones: dict[int, int] = {}
-        for pool, of_pool in quotes.items():
+        for pool, of_pool in by_pool.items():
             there = held.get(pool, np.zeros(len(bins.columns.zones)))
             share = share_of(_open_zones(bins.columns, pool), rails) if self.policy.rails else 1.0
             zones |= zones_of(of_pool, there, share=share, most_cost=rails.most_cost)
-        return {row: zones[row] for row in bins.opened()}
+        return {row: zones[row] for row in quotes}
 
     def _shared_out(self, bins: Bins, zones: Mapping[int, int], chosen: Mapping[int, Choice]) -> dict[int, Choice]:
         """Return the choices with no spot type of a zone taken too often."""
-        settled = {row: _settled(bins.columns, choice, zones[row]) for row, choice in chosen.items()}
+        settled = {row: _settled(bins.columns, choice, zones[row], least=0.0) for row, choice in chosen.items()}
         spot = [row for row, machine in settled.items() if machine.capacity_type == labels.SPOT]
         shares = SpotShares.of(self.policy.flexibility, bins.nodes.views, (_pool(bins, row) for row in spot))
         kept = dict(chosen)
@@ -100,11 +106,12 @@ def _open_zones(columns: Columns, pool: PoolKey) -> int:
     return int(np.isfinite(columns.price[np.isin(columns.lane, lanes)]).any(axis=(0, 2)).sum())
 
 
-def _settled(columns: Columns, choice: Choice, zone: int) -> Settled:
+def _settled(columns: Columns, choice: Choice, zone: int, *, least: float) -> Settled:
     if not choice.places[zone].any():
         # The claim is for several zones, and the cheapest type is not the one by which its zone was found.
         zone = int(np.flatnonzero(choice.places.any(axis=1))[0])
-    return Settled(choice, columns.zones[zone], _capacity_type(columns, choice, zone))
+    extra = max(choice.price - least, 0.0)
+    return Settled(choice, columns.zones[zone], _capacity_type(columns, choice, zone), extra)
 
 
 def _capacity_type(columns: Columns, choice: Choice, zone: int) -> str:

@@ -91,7 +91,8 @@ class Solution:
     lower_bound: float | None = None
     """USD per hour of new machines that no plan for the placed pods can undercut; None when the solve was stopped."""
     rails_cost: float | None = None
-    """USD per hour that the rails add at least: the bound under them, less the bound without; None when unknown."""
+    """USD per hour that the rails cost: the bound under them less the bound without, and what zones and spot shares
+    added to the prices; None when the solve was stopped."""
     second_wave: float = 0.0
     """USD per hour expected for further machines, because kube-scheduler binds otherwise than planned."""
     complete: bool = True

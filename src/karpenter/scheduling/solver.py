@@ -19,7 +19,16 @@ from karpenter.model.resources import CPU, MEMORY, PODS, Resources
 from karpenter.model.taints import PREFER_NO_SCHEDULE
 from karpenter.scheduling.answer import Answer
 from karpenter.scheduling.bins import Bins
-from karpenter.scheduling.bounding import Proof, Start, Statement, prove, statement_of
+from karpenter.scheduling.bounding import (
+    Proof,
+    Start,
+    Statement,
+    placed_items,
+    prove,
+    statement_of,
+    under_rails,
+    without_rails,
+)
 from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Floats
 from karpenter.scheduling.census import census_of, keys_of_the_bound
 from karpenter.scheduling.choosing import Chooser
@@ -87,11 +96,15 @@ def solve_with_proof(
     """
     solution, setting, work = _solve(snapshot, demand, options, stop=stop, reporter=reporter)
     if not solution.complete:
-        return solution, None
-    proof = prove(
-        setting.statement(work) if solution.new_claims else None, rounds=options.rounds, progress=work.progress
-    )
-    return replace(solution, lower_bound=proof.bound.price), proof
+        return replace(solution, rails_cost=None), None
+    if not solution.new_claims:
+        proof = prove(None, rounds=options.rounds)
+        return replace(solution, lower_bound=proof.bound.price), proof
+    railed, free = setting.statements(work)
+    proof = prove(railed, rounds=options.rounds, progress=work.progress)
+    least = proof if free is None else prove(free, rounds=options.rounds, progress=work.progress)
+    rails_cost = (solution.rails_cost or 0.0) + max(proof.bound.price - least.bound.price, 0.0)
+    return replace(solution, lower_bound=proof.bound.price, rails_cost=rails_cost), proof
 
 
 def solve_without_bound(
@@ -236,17 +249,19 @@ class _Setting:
         """Return who decides what each machine is to be, for the state in which the solve ended."""
         return Settler(work.chooser, self._options.policy)
 
-    def statement(self, work: Work) -> Statement | None:
-        """Return what the lower bound of a finished solve is about."""
-        return statement_of(
-            work.bins,
-            work.waits,
-            start=self._start,
-            budget=self._budget,
-            hosts=work.hosts,
-            sizes=work.launcher.sizes,
-            tier=work.machines.tier,
-        )
+    def statements(self, work: Work) -> tuple[Statement, Statement | None]:
+        """Return what the lower bound of a solve that launches machines is about, under the rails and without them.
+
+        Without rails there is only the one.
+        """
+        bins, hosts, tier = work.bins, work.hosts, work.machines.tier
+        items = placed_items(bins, work.waits)
+        railed = under_rails(bins, items, work.launcher.sizes, hosts=hosts, tier=tier)
+        stated = statement_of(bins, items, railed, start=self._start, budget=self._budget, hosts=hosts)
+        if not self._options.policy.rails:
+            return stated, None
+        free = without_rails(bins, tier=tier)
+        return stated, statement_of(bins, items, free, start=self._start, budget=self._budget, hosts=hosts)
 
     def _room(self) -> Floats:
         """Return what is left on each node (B×R), attached volumes included."""

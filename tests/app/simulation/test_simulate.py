@@ -89,7 +89,16 @@ def test_the_answer_has_the_documented_form(desk: Desk) -> None:
         "placements": {"shop/web-0": "toy-1"},
         "unschedulable": [],
         "refusals": [],
-        "pricePerHour": {"existing": 0.0, "new": 0.05, "lowerBound": 0.05, "final": None},
+        "pricePerHour": {
+            "existing": 0.0,
+            "new": 0.05,
+            "lowerBound": 0.05,
+            "final": None,
+            "planned": 0.05,
+            "expected": 0.05,
+            "worst": 0.05,
+            "railsCost": 0.0,
+        },
         "preferences": None,
         "policy": json.loads(json.dumps(shown(Settings(), "policy"))),
         "warnings": [],
@@ -141,7 +150,8 @@ def test_pods_go_to_a_node_with_room_before_a_new_one_is_launched(desk: Desk) ->
     }
     answer = desk.answer(POOL, a_node("n1", **labels), a_deployment(replicas=4))
     assert (answer["newNodes"], set(answer["placements"].values())) == ([], {"n1"})
-    assert answer["pricePerHour"] == {"existing": 0.05, "new": 0.0, "lowerBound": 0.0, "final": None}
+    prices = answer["pricePerHour"]
+    assert (prices["existing"], prices["new"], prices["lowerBound"], prices["railsCost"]) == (0.05, 0.0, 0.0, 0.0)
 
 
 def test_a_pod_that_no_pool_takes_ends_with_3_and_says_why_pool_by_pool(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from karpenter.app.simulation.explainedtext import print_explained
 from karpenter.app.simulation.fleet import Fleet
 from karpenter.app.simulation.fleettable import fleet_tables
 from karpenter.app.simulation.nodestable import new_nodes, reused_nodes
+from karpenter.app.simulation.prices import price_sentence
 from karpenter.app.simulation.refused import refusals_table
 
 _PIPE_WIDTH = 200
@@ -72,6 +73,9 @@ def _summary(answer: Answer) -> Text:
             f"beside {before} that {'is' if len(answer.nodes) == 1 else 'are'} there, "
             f"for ${answer.existing_price:.4f} an hour",
         )
+    prices = price_sentence(solution)
+    if prices:
+        lines.insert(1, prices)
     if not solution.complete:
         lines.append("stopped before the end: this is what was found so far")
     return Text("\n".join(lines))
