@@ -23,6 +23,10 @@ LEAD_S: Final = 900.0
 
 def expiration(snapshot: Snapshot, options: DisruptionOptions = DEFAULT_OPTIONS, *, stop: StopCheck = never) -> Verdict:
     """Return a command for expired nodes, the longest expired first, and why others stay."""
+    alone = _standalone(snapshot)
+    if alone:
+        # No pool has budgets for them or could replace them: they drain, and their pods look for another place.
+        return Verdict((Command("Expired", alone, is_forceful=True),))
     expired = [
         (candidate, at)
         for candidate in Candidates(snapshot).all()
@@ -39,13 +43,27 @@ def expiration(snapshot: Snapshot, options: DisruptionOptions = DEFAULT_OPTIONS,
     return roll(snapshot, due, "Expired", options=options, stop=stop)
 
 
-def expires_at(view: NodeView, pool: NodePool) -> UnixSeconds | None:
+def _standalone(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the expired nodes of claims that users made without a pool, by name."""
+    mine = [view for view in snapshot.nodes if view.claim is not None and view.claim.pool is None]
+    return tuple(
+        view.name
+        for view in mine
+        if not view.is_deleting
+        and view.node is not None
+        and (at := expires_at(view, None)) is not None
+        and at <= snapshot.taken_at
+    )
+
+
+def expires_at(view: NodeView, pool: NodePool | None) -> UnixSeconds | None:
     """Return when the life time of a node ends; None when it has no end.
 
     It counts from when the claim or the node was created, whichever was first (DEP-20).
     """
-    own_s = view.claim.expire_after_s if view.claim else pool.template.expire_after_s
-    life_s = pool.template.expire_after_s if pool.disruption.expires_by_pool else own_s
+    pools_s = pool.template.expire_after_s if pool else None
+    own_s = view.claim.expire_after_s if view.claim else pools_s
+    life_s = pools_s if pool and pool.disruption.expires_by_pool else own_s
     created = [one.metadata.created_at for one in (view.claim, view.node) if one is not None]
     known = [moment for moment in created if moment is not None]
     return UnixSeconds(min(known) + life_s) if life_s is not None and known else None
