@@ -6,7 +6,7 @@ from karpenter.model.meta import ObjectMeta
 from karpenter.model.requirements import Requirement
 from karpenter.scheduling import Options
 from tests.builders import a_container, a_daemon, a_pod, a_pool
-from tests.scheduling.toys import machines, on_demand, pods, solved
+from tests.scheduling.toys import FREE, machines, on_demand, pods, solved
 
 EVERYWHERE = [{"operator": "Exists"}]
 
@@ -122,9 +122,9 @@ def test_a_pod_goes_to_no_type_on_which_a_daemon_takes_its_port() -> None:
     """SCH-60, S-22: the claim lists no such type either, as the cloud may give any that it lists."""
     exporter = a_daemon(node_selector={labels.INSTANCE_CATEGORY: "m"}, ports=[{"hostPort": 9100}])
     for cpu in ("1", "3"):
-        (plan,) = solved([a_pod(cpu=cpu, ports=[{"hostPort": 9100}])], daemons=[exporter]).new_claims
+        (plan,) = solved([a_pod(cpu=cpu, ports=[{"hostPort": 9100}])], daemons=[exporter], options=FREE).new_claims
         assert {name[0] for name in plan.instance_types} == {"c", "r", "g"}
-    (plan,) = solved([a_pod(cpu="3", ports=[{"hostPort": 9101}])], daemons=[exporter]).new_claims
+    (plan,) = solved([a_pod(cpu="3", ports=[{"hostPort": 9101}])], daemons=[exporter], options=FREE).new_claims
     assert "m.8" in plan.instance_types
 
 
