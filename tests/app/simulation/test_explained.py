@@ -57,7 +57,7 @@ def test_the_explanation_has_the_documented_form(desk: Desk) -> None:
         "place",
         "why",
         "bindings",
-        "nodesOut",
+        "otherNodes",
         "alternatives",
         "left",
         "reasons",

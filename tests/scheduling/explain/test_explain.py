@@ -156,7 +156,7 @@ def test_nodes_that_do_not_take_a_pod_say_why_those_with_one_reason_together() -
         a_node_view("else", zone="b"),
     ]
     found = explained([a_pod(cpu="2", node_selector={ZONE: "a"})], nodes=nodes)
-    assert [(each.nodes, each.code, each.message) for each in found.nodes_out] == [
+    assert [(each.nodes, each.code, each.message) for each in found.other_nodes] == [
         (("full-2", "full-1"), "InsufficientResources", "1 cpu left on full-2, 2 asked for"),
         (("else",), "LabelMismatch", f"asks for {ZONE} In [a], has b"),
         (("gpu",), "TaintNotTolerated", "does not tolerate gpu:NoSchedule"),
@@ -166,11 +166,25 @@ def test_nodes_that_do_not_take_a_pod_say_why_those_with_one_reason_together() -
 def test_room_that_other_pods_of_the_plan_take_is_told_apart() -> None:
     wanted = [a_pod("late", cpu="3"), a_pod("first", cpu="3", priority=9)]
     found = explained(wanted, nodes=[a_node_view("n1")])
-    (out,) = found.nodes_out
+    (out,) = found.other_nodes
     assert (out.code, out.message) == (
         "RoomTaken",
         "other pods of the plan take its room: 1 cpu left on n1, 3 asked for",
     )
+
+
+def test_a_node_with_room_in_another_domain_says_which_rule_decided() -> None:
+    nodes = [a_node_view("na", zone="a"), a_node_view("nb", zone="b", pods=[a_pod("w", node="nb", labels=WEB)])]
+    found = explained([a_pod(labels=WEB, spread=[SPREAD])], nodes=nodes)
+    assert found.place is not None
+    assert found.place.zone != "b"
+    out = {name: (each.code, each.message) for each in found.other_nodes for name in each.nodes}
+    assert out["nb"] == ("OtherDomain", f"topology spread over {ZONE} has it in {found.place.zone}")
+
+
+def test_a_node_with_room_as_well_says_so() -> None:
+    found = explained([a_pod()], nodes=[a_node_view("n1"), a_node_view("n2")])
+    assert [(each.nodes, each.code) for each in found.other_nodes] == [(("n2",), "AlsoRoom")]
 
 
 def test_a_pod_that_runs_already_is_told_that_it_stays() -> None:

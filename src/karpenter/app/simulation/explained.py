@@ -106,8 +106,8 @@ def explained_data(found: Explained) -> dict[str, Any]:
         "place": None if told.place is None else _place_data(told.place),
         "why": list(told.why),
         "bindings": [{"code": each.code, "subject": each.subject, "message": each.message} for each in told.bindings],
-        "nodesOut": [
-            {"nodes": list(each.nodes), "code": each.code, "message": each.message} for each in told.nodes_out
+        "otherNodes": [
+            {"nodes": list(each.nodes), "code": each.code, "message": each.message} for each in told.other_nodes
         ],
         "alternatives": [_alternative_data(each) for each in told.alternatives],
         "left": format_resources(told.left),

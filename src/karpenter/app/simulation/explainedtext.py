@@ -14,7 +14,7 @@ from karpenter.app.simulation.explained import Explained
 from karpenter.app.simulation.refused import outcome
 from karpenter.model.resources import CPU, MEMORY
 from karpenter.scheduling.amounts import shown
-from karpenter.scheduling.explain import Alternative, Explanation, NodesOut, Place
+from karpenter.scheduling.explain import Alternative, Explanation, OtherNodes, Place
 from karpenter.scheduling.pricing import PreferencePrices
 
 _SHOWN = 3
@@ -28,7 +28,7 @@ def print_explained(found: Explained, out: Console) -> None:
     _block(out, "Pods there", _workloads(told.place) if told.kind == "node" and told.place else ())
     _block(out, "Why", told.why or _refused(found))
     _block(out, "What binds it", [binding.message for binding in told.bindings][:_MOST_LINES])
-    _block(out, "Nodes that do not take it", [_nodes_out(each) for each in told.nodes_out][:_MOST_LINES])
+    _block(out, "Other nodes that are there", [_other_nodes(each) for each in told.other_nodes][:_MOST_LINES])
     if told.left:
         _block(out, "Left there", [f"{shown(CPU, told.left[CPU])} cpu, {shown(MEMORY, told.left[MEMORY])} memory"])
     if told.alternatives:
@@ -81,7 +81,7 @@ def _refused(found: Explained) -> list[str]:
     return lines
 
 
-def _nodes_out(each: NodesOut) -> str:
+def _other_nodes(each: OtherNodes) -> str:
     names = ", ".join(each.nodes[:_SHOWN])
     more = f" and {len(each.nodes) - _SHOWN} more" if len(each.nodes) > _SHOWN else ""
     return f"{names}{more}: {each.message}"

@@ -4,14 +4,14 @@ Records of plain data for whoever shows them, and the questions they answer. Nev
 """
 
 from karpenter.scheduling.explain.explain import Plan, explain_node, explain_pod
-from karpenter.scheduling.explain.records import Alternative, Binding, Explanation, NodesOut, Offering, Place
+from karpenter.scheduling.explain.records import Alternative, Binding, Explanation, Offering, OtherNodes, Place
 
 __all__ = [
     "Alternative",
     "Binding",
     "Explanation",
-    "NodesOut",
     "Offering",
+    "OtherNodes",
     "Place",
     "Plan",
     "explain_node",

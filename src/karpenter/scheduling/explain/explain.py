@@ -9,6 +9,7 @@ from functools import cached_property
 
 from karpenter.model import labels
 from karpenter.model.core import Pod
+from karpenter.model.labels import normalized
 from karpenter.model.resources import CPU, MEMORY, PODS, Resources
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling.aftermath import aftermath
@@ -20,7 +21,7 @@ from karpenter.scheduling.defaults import Defaults
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.explain.alternatives import Bound, Load, alternatives, cheapest
 from karpenter.scheduling.explain.bindings import bindings_of
-from karpenter.scheduling.explain.nodes import Rooms, nodes_out, rooms_of
+from karpenter.scheduling.explain.nodes import Rooms, Visitor, other_nodes, rooms_of
 from karpenter.scheduling.explain.records import Alternative, Binding, Explanation, Offering, Place
 from karpenter.scheduling.policy import Options
 from karpenter.scheduling.requests import requests_of, total_requests
@@ -98,7 +99,7 @@ def explain_pod(plan: Plan, pod: Pod) -> Explanation:
     requests = requests_of(pod)
     rooms = rooms_of(plan.snapshot.nodes, plan.later.nodes, plan.daemons, requests=requests)
     bindings = tuple(bindings_of(profile, plan.terms(profile), nodes=plan.later.nodes, place=name))
-    out = tuple(each for each in nodes_out(rooms, required_rule(profile), requests) if each.nodes != (name,))
+    out = other_nodes(rooms, _visitor(plan, pod, profile, place=name))
     claim = plan.claims.get(name or "")
     if claim is not None:
         found, why = _other_machines(plan, claim), _why_new(plan, claim, rooms)
@@ -108,8 +109,25 @@ def explain_pod(plan: Plan, pod: Pod) -> Explanation:
         found, why = (), ()
     reasons = next((each.reasons for each in plan.solution.unschedulable if each.pod.metadata.key == key), ())
     return Explanation(
-        "pod", str(key), _place(plan, name), why, reasons=reasons, nodes_out=out, alternatives=found, bindings=bindings
+        "pod",
+        str(key),
+        _place(plan, name),
+        why,
+        reasons=reasons,
+        other_nodes=out,
+        alternatives=found,
+        bindings=bindings,
     )
+
+
+def _visitor(plan: Plan, pod: Pod, profile: Profile, *, place: str | None) -> Visitor:
+    required = plan.terms(profile).required
+    view = next((view for view in plan.later.nodes if view.name == place), None)
+    here = {} if view is None else normalized(dict(view.labels))
+    domains = {term.key: (here[term.key], str(term)) for term in required if term.key in here and not term.is_by_host}
+    by_host = any(term.is_by_host for term in required)
+    bound = by_host or bool(profile.ports or pod.spec.volumes)
+    return Visitor(required_rule(profile), requests_of(pod), place, domains, bound)
 
 
 def _explain_running(plan: Plan, pod: Pod, name: str) -> Explanation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from karpenter.model.resources import CPU, MEMORY, PODS, Resources
 from karpenter.scheduling.amounts import shown
 from karpenter.scheduling.catalog import Floats
 from karpenter.scheduling.daemons import Daemon
-from karpenter.scheduling.explain.records import NodesOut
+from karpenter.scheduling.explain.records import OtherNodes
 from karpenter.scheduling.nodes import nodes_of
 from karpenter.scheduling.rules import NodeRule
 from karpenter.scheduling.snapshot import NodeView
@@ -50,49 +50,78 @@ def rooms_of(
     return Rooms(then.views, resources, then.room(resources, daemons), later.room(resources, daemons))
 
 
-def nodes_out(rooms: Rooms, rule: NodeRule, requests: Resources) -> tuple[NodesOut, ...]:
-    """Return the nodes that do not take a pod with this rule and these requests, the most with one reason first."""
-    asked = np.array([requests.get(name, 0) for name in rooms.resources], dtype=np.float64)
-    found: dict[str, list[tuple[float, str, str]]] = {}
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A pod on its way past the nodes that are there."""
+
+    rule: NodeRule
+    requests: Resources
+    place: str | None
+    """Where it ends."""
+    domains: Mapping[str, tuple[str, str]]
+    """For labels over which rules about other pods settle its place: the value there, and the rule in words."""
+    has_neighbours: bool
+    """Whether rules about single hosts, ports or volumes bind it as well."""
+
+
+def other_nodes(rooms: Rooms, pod: Visitor) -> tuple[OtherNodes, ...]:
+    """Return the nodes that a pod did not go to, the most with one reason first."""
+    asked = np.array([pod.requests.get(name, 0) for name in rooms.resources], dtype=np.float64)
+    found: dict[tuple[str, str], list[tuple[float, str, str]]] = {}
     for at, view in enumerate(rooms.views):
-        code, message, distance = _miss(rooms, at, view, rule=rule, asked=asked)
-        key = message if code in {"TaintNotTolerated", "LabelMismatch"} else code
-        found.setdefault(f"{code} {key}", []).append((distance, view.name, message))
+        if view.name != pod.place:
+            code, message, distance = _on_labels(pod, view) or _on_room(rooms, at, asked) or _on_others(pod, view)
+            same = code if code in {"InsufficientResources", "RoomTaken"} else message
+            found.setdefault((code, same), []).append((distance, view.name, message))
     groups = [
-        NodesOut(tuple(name for _, name, _ in sorted(entries)), key.split()[0], min(entries)[2])
-        for key, entries in found.items()
+        OtherNodes(tuple(name for _, name, _ in sorted(entries)), code, min(entries)[2])
+        for (code, _), entries in found.items()
     ]
     return tuple(sorted(groups, key=lambda group: (-len(group.nodes), group.nodes)))
 
 
-def _miss(rooms: Rooms, at: int, view: NodeView, *, rule: NodeRule, asked: Floats) -> tuple[str, str, float]:
-    """Return code, message and distance of what keeps a pod off a node."""
-    taints = rule.untolerated(view.taints)
+_Miss: TypeAlias = tuple[str, str, float]
+"""Code, message and distance of what keeps a pod off a node."""
+
+
+def _on_labels(pod: Visitor, view: NodeView) -> _Miss | None:
+    taints = pod.rule.untolerated(view.taints)
     if taints:
         return "TaintNotTolerated", f"does not tolerate {', '.join(map(str, taints))}", 0.0
     if view.node is not None and view.node.spec.unschedulable:
-        return "TaintNotTolerated", "is cordoned", 0.0
-    mismatch = _mismatch(rule, {HOSTNAME: view.name, **normalized(dict(view.labels))})
-    if mismatch is not None:
-        return "LabelMismatch", mismatch, 0.0
+        return "Cordoned", "is cordoned", 0.0
+    mismatch = _mismatch(pod.rule, _labels(view))
+    return None if mismatch is None else ("LabelMismatch", mismatch, 0.0)
+
+
+def _on_room(rooms: Rooms, at: int, asked: Floats) -> _Miss | None:
+    """Return what is short before the plan, or only because of the plan."""
+    name = rooms.views[at].name
     for code, room in (("InsufficientResources", rooms.before[at]), ("RoomTaken", rooms.after[at])):
         short = (asked - room) / np.maximum(asked, 1)
         worst = int(short.argmax())
         if short[worst] > 0:
-            resource, had = rooms.resources[worst], max(0, int(room[worst]))
-            words = (
-                f"{shown(resource, had)} {resource} left on {view.name}, {shown(resource, int(asked[worst]))} asked for"
-            )
-            return (
-                code,
-                words if code != "RoomTaken" else f"other pods of the plan take its room: {words}",
-                short[worst],
-            )
-    return (
-        "OtherPods",
-        "has room, but rules about other pods, ports or volumes, or the price of the whole, speak against it",
-        0.0,
-    )
+            resource = rooms.resources[worst]
+            had, wanted = shown(resource, max(0, int(room[worst]))), shown(resource, int(asked[worst]))
+            words = f"{had} {resource} left on {name}, {wanted} asked for"
+            taken = f"other pods of the plan take its room: {words}"
+            return code, taken if code == "RoomTaken" else words, float(short[worst])
+    return None
+
+
+def _on_others(pod: Visitor, view: NodeView) -> _Miss:
+    """Return why a pod did not go to a node that has room for it."""
+    labels = _labels(view)
+    for key, (domain, rule) in pod.domains.items():
+        if labels.get(key) != domain:
+            return "OtherDomain", f"{rule} has it in {domain}", 0.0
+    if pod.has_neighbours:
+        return "OtherPods", "has room, but other pods, ports or volumes there may speak against it", 0.0
+    return "AlsoRoom", "has room as well", 0.0
+
+
+def _labels(view: NodeView) -> dict[str, str]:
+    return {HOSTNAME: view.name, **normalized(dict(view.labels))}
 
 
 def _mismatch(rule: NodeRule, labels: Mapping[str, str]) -> str | None:

@@ -62,12 +62,13 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
-class NodesOut:
-    """Nodes that are there and do not take a pod, for one reason."""
+class OtherNodes:
+    """Nodes that are there and that a pod does not go to, for one reason."""
 
     nodes: tuple[str, ...]
     code: str
-    """Stable, CamelCase: `TaintNotTolerated`, `LabelMismatch`, `InsufficientResources`, `RoomTaken`, `OtherPods`."""
+    """Stable, CamelCase: `TaintNotTolerated`, `Cordoned`, `LabelMismatch`, `InsufficientResources`, `RoomTaken` (by
+    other pods of the plan), `OtherDomain`, `OtherPods`, `AlsoRoom`."""
     message: str
     """Of the nearest miss among them."""
 
@@ -95,8 +96,8 @@ class Explanation:
     """The reasons, the strongest first, in sentences without a full stop."""
     reasons: tuple[Reason, ...] = ()
     """Of a pod that found no place: pool by pool."""
-    nodes_out: tuple[NodesOut, ...] = ()
-    """For a pod: the nodes that are there and do not take it. For a node that is there: empty."""
+    other_nodes: tuple[OtherNodes, ...] = ()
+    """For a pod: the nodes that are there and that it does not go to."""
     alternatives: tuple[Alternative, ...] = ()
     bindings: tuple[Binding, ...] = ()
     left: Resources = field(default_factory=dict)
