@@ -34,8 +34,10 @@ class Columns:
     """Position of each column's lane (N)."""
     kind: Ints
     """Position of each column's type in its lane's table (N)."""
-    size: Floats
+    whole: Floats
     """What pods can use, daemons taken off (N×R); a column where daemons alone do not fit is left out."""
+    size: Floats
+    """The part of it that is used (N×R): all, unless policy leaves some of it free."""
     room: Floats
     """What may be planned on (N×R): less than `size` where minValues ask for types to be exchangeable."""
     loads: tuple[DaemonLoad, ...]
@@ -67,6 +69,11 @@ class Columns:
         """Return the names of the instance types of columns of one lane."""
         known = self.lane_of(columns[0]).table.names
         return tuple([known[kind] for kind in self.kind[columns].tolist()])
+
+    def find(self, lane: int, name: str) -> int:
+        """Return the column of a lane's instance type. Raises IndexError when the lane has none of the name."""
+        kind = self.lanes[lane].table.names.index(name)
+        return int(np.flatnonzero((self.lane == lane) & (self.kind == kind))[0])
 
     def daemon_requests(self, column: int) -> dict[str, int]:
         """Return what daemons take of a machine of this column."""
@@ -179,6 +186,7 @@ def columns_of(
         capacity_types=kinds,
         lane=np.repeat(np.arange(len(kept)), [len(part) for part in kept]),
         kind=np.concatenate(kept),
+        whole=np.concatenate(sizes),
         size=np.concatenate(sizes),
         room=np.concatenate(sizes),
         loads=tuple(daemons),

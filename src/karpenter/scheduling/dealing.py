@@ -145,10 +145,14 @@ class DomainRules:
         """Return whether the item's pods state the rule of this group."""
         return any(tie.owner and tie.group is group for tie in self.of(item))
 
+    def marks(self, item: Item) -> tuple[tuple[DomainGroup, str, bool, bool], ...]:
+        """Return what copies that were dealt domains count for: rule, domain, whether they state it, are counted."""
+        return _marks(self.of(item), dict(item.domains)) if item.domains else ()
+
     def give_back(self, item: Item, count: int) -> None:
         """Take back what was dealt to copies that found no place."""
         if item.domains and count:
-            self._count(_marks(self.of(item), dict(item.domains)), item.domains, -count)
+            self._count(self.marks(item), item.domains, -count)
 
     def _count(self, marks: Sequence[tuple[DomainGroup, str, bool, bool]], domains: Domains, count: int) -> None:
         for group, domain, owner, meant in marks:

@@ -128,7 +128,7 @@ class DomainMap:
         if key == labels.CAPACITY_TYPE:
             there = np.any(row, axis=(0, 1))
             return frozenset(self._columns.capacity_types[at] for at in np.flatnonzero(there))
-        values = self._of_each_column(key)
+        values = self.of_each_column(key)
         open_now: Bools = np.any(row, axis=(1, 2))
         return frozenset(value for at in np.flatnonzero(open_now) if (value := values[at]) is not None)
 
@@ -139,11 +139,11 @@ class DomainMap:
             return frozenset(self._columns.zones[at] for at in np.flatnonzero(np.any(there, axis=(0, 2))))
         if key == labels.CAPACITY_TYPE:
             return frozenset(self._columns.capacity_types[at] for at in np.flatnonzero(np.any(there, axis=(0, 1))))
-        values = self._of_each_column(key)
+        values = self.of_each_column(key)
         admitted = column[np.any(there, axis=(1, 2))]
         return frozenset(value for at in admitted.tolist() if (value := values[at]) is not None)
 
-    def _of_each_column(self, key: str) -> tuple[str | None, ...]:
+    def of_each_column(self, key: str) -> tuple[str | None, ...]:
         """Return the label value that machines of each column have; None where it is open or absent."""
         found = self._values.get(key)
         if found is None:

@@ -80,6 +80,11 @@ class HostGroup:
         """Return how many pods on a host the rule means."""
         return int(self._count[row])
 
+    def counts(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Return how many pods on each of these hosts the rule means, and how many state it."""
+        self._reach(int(rows.max(initial=-1)) + 1)
+        return self._count[rows], self._owned[rows]
+
     def add(self, row: int, pods: int, *, owner: bool, meant: bool) -> None:
         """Count pods on a host; a negative number takes them away."""
         self._reach(row + 1)

@@ -130,8 +130,8 @@ class Options:
 
     policy: Policy = Policy()
     rounds: int = 20
-    """Effort beyond the first answer, about 1 CPU-s for 10,000 varied pods; 0 is the first answer. Equal rounds give
-    equal plans; problems that are solved earlier end earlier."""
+    """Effort beyond the first answer, about 1 CPU-s for 10,000 varied pods; 0 is the first answer, without binding
+    trials. Equal rounds give equal plans; problems that are solved earlier end earlier."""
     max_nodes: int | None = None
     """How many nodes one solve may launch at most, over all pools; None for any number."""
     max_instance_types: int = 600

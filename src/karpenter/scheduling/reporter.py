@@ -41,3 +41,30 @@ class Reporter(Protocol):
     def progress(self, phase: str, done: int, total: int) -> None:
         """So many of `total` steps of a phase are done. Phases may come again, and may end before their total."""
         ...
+
+
+class Kept:
+    """A reporter that keeps what one of several attempts tells until it is known which of them counts."""
+
+    def __init__(self, listener: Reporter | None) -> None:
+        self._listener = listener
+        self._told: list[Callable[[Reporter], None]] = []
+
+    def tell(self) -> None:
+        """Pass on what was kept: this attempt counts."""
+        if self._listener is not None:
+            for tell in self._told:
+                tell(self._listener)
+
+    def placed(self, pods: Sequence[Pod], place: str) -> None:
+        self._told.append(lambda listener: listener.placed(pods, place))
+
+    def rejected(self, refused: Unschedulable) -> None:
+        self._told.append(lambda listener: listener.rejected(refused))
+
+    def relaxed(self, pods: Sequence[Pod], preference: str) -> None:
+        self._told.append(lambda listener: listener.relaxed(pods, preference))
+
+    def progress(self, phase: str, done: int, total: int) -> None:
+        if self._listener is not None:
+            self._listener.progress(phase, done, total)

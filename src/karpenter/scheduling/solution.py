@@ -94,7 +94,8 @@ class Solution:
     """USD per hour that the rails cost: the bound under them less the bound without, and what zones and spot shares
     added to the prices; None when the solve was stopped."""
     second_wave: float = 0.0
-    """USD per hour expected for further machines, because kube-scheduler binds otherwise than planned."""
+    """USD per hour expected for further machines, because kube-scheduler binds otherwise than planned; 0 when the plan
+    was not tried."""
     complete: bool = True
     """False when it was stopped: everything found so far, but perhaps not all."""
 

@@ -8,8 +8,9 @@ Source: spec v1alpha5 §2.3 … §2.11, spec v1 §2.2 … §2.7.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from karpenter.scheduling.columns import Columns, columns_of
 from karpenter.scheduling.daemons import Daemon, daemons_of, load_of
 from karpenter.scheduling.defaults import Defaults
 from karpenter.scheduling.demand import Demand
+from karpenter.scheduling.filling import FULL, best_fill, filled, fixed_fill
 from karpenter.scheduling.grow import Grower
 from karpenter.scheduling.items import Wait
 from karpenter.scheduling.lanes import lanes_of
@@ -49,7 +51,7 @@ from karpenter.scheduling.policy import Options, Policy
 from karpenter.scheduling.preferences import policy_for
 from karpenter.scheduling.rails.size import sizes_of
 from karpenter.scheduling.reasons import Judge
-from karpenter.scheduling.reporter import Reporter, StopCheck, never, unheard
+from karpenter.scheduling.reporter import Kept, Reporter, StopCheck, never, unheard
 from karpenter.scheduling.rules import NOMINATION, Level, NodeRule, levels_of, required_rule
 from karpenter.scheduling.settling import Settler
 from karpenter.scheduling.sharing import SharedVolumes
@@ -58,6 +60,7 @@ from karpenter.scheduling.solution import Solution
 from karpenter.scheduling.stores import stores_of
 from karpenter.scheduling.terms import terms_of
 from karpenter.scheduling.topology import Scene, rules_of
+from karpenter.scheduling.trials import second_wave
 from karpenter.scheduling.work import Work
 
 
@@ -94,17 +97,45 @@ def solve_with_proof(
     Raises:
         ValueError: a running pod or a daemon asks for an amount that is no quantity.
     """
-    solution, setting, work = _solve(snapshot, demand, options, stop=stop, reporter=reporter)
-    if not solution.complete:
-        return replace(solution, rails_cost=None), None
-    if not solution.new_claims:
-        proof = prove(None, rounds=options.rounds)
-        return replace(solution, lower_bound=proof.bound.price), proof
-    railed, free = setting.statements(work)
-    proof = prove(railed, rounds=options.rounds, progress=work.progress)
-    least = proof if free is None else prove(free, rounds=options.rounds, progress=work.progress)
-    rails_cost = (solution.rails_cost or 0.0) + max(proof.bound.price - least.bound.price, 0.0)
-    return replace(solution, lower_bound=proof.bound.price, rails_cost=rails_cost), proof
+    first = _attempt(snapshot, demand, options, stop=stop, reporter=reporter)
+    if not first.solution.complete:
+        first.tell()
+        return replace(first.solution, rails_cost=None), None
+    proof, of_rails = _proved(first, options.rounds)
+    best = first
+    if options.rounds and first.solution.placements:
+        again = partial(_attempt, snapshot, demand, options, stop=stop, reporter=reporter)
+        best = _with_best_fill(first.tried(options.policy.node_fee), again, options.policy)
+    best.tell()
+    solution = replace(best.solution, lower_bound=proof.bound.price)
+    if first.solution.new_claims:
+        solution = replace(solution, rails_cost=(solution.rails_cost or 0.0) + of_rails)
+    return solution, proof
+
+
+def _proved(attempt: _Attempt, rounds: int) -> tuple[Proof, float]:
+    """Return the proof for an attempt that was not stopped, and what the rails add to the bound in USD per hour."""
+    if not attempt.solution.new_claims:
+        return prove(None, rounds=rounds), 0.0
+    railed, free = attempt.setting.statements(attempt.work)
+    progress = attempt.work.progress
+    proof = prove(railed, rounds=rounds, progress=progress)
+    least = proof if free is None else prove(free, rounds=rounds, progress=progress)
+    return proof, max(proof.bound.price - least.bound.price, 0.0)
+
+
+def _with_best_fill(first: _Attempt, again: Callable[..., _Attempt], policy: Policy) -> _Attempt:
+    """Return the attempt with the fill that trials favour; `first` is full."""
+    attempts = {FULL: first}
+
+    def at(fill: float) -> Solution | None:
+        looser = again(fill=fill)
+        if not looser.solution.complete:
+            return None
+        attempts[fill] = looser.tried(policy.node_fee)
+        return attempts[fill].solution
+
+    return attempts[best_fill(first.solution, policy, at)]
 
 
 def solve_without_bound(
@@ -119,7 +150,7 @@ def solve_without_bound(
     Raises:
         ValueError: a running pod or a daemon asks for an amount that is no quantity.
     """
-    return _solve(snapshot, demand, options, stop=stop, reporter=None)[0]
+    return _attempt(snapshot, demand, options, stop=stop, reporter=None).solution
 
 
 def beginning(
@@ -134,17 +165,45 @@ def beginning(
     Raises:
         ValueError: a running pod or a daemon asks for an amount that is no quantity.
     """
-    return _Setting(snapshot, demand, options).work(None)
+    return _Setting(snapshot, demand, options, fill=fixed_fill(options.policy)).work(None)
 
 
-def _solve(
-    snapshot: Snapshot, demand: Demand, options: Options, *, stop: StopCheck, reporter: Reporter | None
-) -> tuple[Solution, _Setting, Work]:
-    setting = _Setting(snapshot, demand, options)
-    work = setting.work(reporter)
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A solve at one fill, and what there is to tell about it."""
+
+    solution: Solution
+    setting: _Setting
+    work: Work
+    told: Kept | None
+
+    def tell(self) -> None:
+        """Tell the reporter: this attempt counts."""
+        if self.told is not None:
+            self.told.tell()
+
+    def tried(self, node_fee: float) -> _Attempt:
+        """Return the attempt with what binding trials expect of its plan."""
+        price = second_wave(self.work, self.solution, node_fee=node_fee)
+        return replace(self, solution=replace(self.solution, second_wave=price))
+
+
+def _attempt(
+    snapshot: Snapshot,
+    demand: Demand,
+    options: Options,
+    *,
+    stop: StopCheck,
+    reporter: Reporter | None,
+    fill: float | None = None,
+) -> _Attempt:
+    """Solve with a fill; None for that of the policy."""
+    told = None if reporter is None else Kept(reporter)
+    setting = _Setting(snapshot, demand, options, fill=fixed_fill(options.policy) if fill is None else fill)
+    work = setting.work(told)
     complete = work.run(stop)
-    answer = Answer(work.bins, setting.grouping.classes, setting.settler(work), setting.judge(work), reporter)
-    return answer.build(work.waits, demand, complete=complete), setting, work
+    answer = Answer(work.bins, setting.grouping.classes, setting.settler(work), setting.judge(work), told)
+    return _Attempt(answer.build(work.waits, demand, complete=complete), setting, work, told)
 
 
 def preferences_of(snapshot: Snapshot, demand: Demand, options: Options) -> Counter[str]:
@@ -160,7 +219,7 @@ def preferences_of(snapshot: Snapshot, demand: Demand, options: Options) -> Coun
 class _Setting:
     """The input of a solve in the solver's own form."""
 
-    def __init__(self, snapshot: Snapshot, demand: Demand, options: Options) -> None:
+    def __init__(self, snapshot: Snapshot, demand: Demand, options: Options, *, fill: float = FULL) -> None:
         self._options = options
         self._snapshot = snapshot
         self._may_launch = demand.fulfilment != "check-only"
@@ -173,7 +232,11 @@ class _Setting:
         self.grouping = group(demand.pods, surroundings, visible=visible)
         self.ladders = _ladders(self.grouping, snapshot, options.policy)
         self._daemons = daemons_of(snapshot)
-        self._columns = self._make_columns(options.policy)
+        columns = self._make_columns(options.policy)
+        asked = (
+            (self.ladders[cls.profile][-1].rule, _request(cls, columns.resources)) for cls in self.grouping.classes
+        )
+        self._columns = filled(columns, fill, asked)
         self._budget = budget_of(self._columns, max_nodes=options.max_nodes)
 
     def judge(self, work: Work) -> Judge:
@@ -280,7 +343,7 @@ class _Setting:
                 index=at,
                 cls=cls,
                 levels=self.ladders[cls.profile],
-                request=np.array([cls.requests.get(name, 0) for name in resources], dtype=np.float64),
+                request=_request(cls, resources),
                 left=0 if cls.fault else cls.size,
                 may_launch=self._may_launch and not policy.is_expendable(cls.priority),
             )
@@ -348,6 +411,10 @@ def _domain_demands(ladders: Sequence[Sequence[Level]], pools: Iterable[PoolView
         values = {value for requirement in allowed if not requirement.complement for value in requirement.values}
         asked.extend(Requirements((Requirement.of(key, "In", (value,)),)) for value in sorted(values))
     return asked
+
+
+def _request(cls: PodClass, resources: Sequence[str]) -> Floats:
+    return np.array([cls.requests.get(name, 0) for name in resources], dtype=np.float64)
 
 
 def _resources(classes: Sequence[PodClass], daemons: Sequence[Daemon]) -> tuple[str, ...]:
