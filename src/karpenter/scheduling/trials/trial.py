@@ -21,13 +21,13 @@ from karpenter.scheduling.work import Work
 Arrival: TypeAlias = Literal["together", "in turn"]
 WAYS: Final[tuple[Arrival, ...]] = ("together", "in turn")
 """How nodes come, one trial for each: together before anybody is bound, or one after the other in a drawn order."""
-_MOST_PLACES: Final = 192
+_MOST_PLACES: Final = 128
 """Plans of more places are tried on so many of them."""
 _REPEATED_UP_TO: Final = 256
 """Plans of fewer pods are tried several times, until so many were bound each way …"""
 _MOST_REPEATS: Final = 8
 """… but not more often than this: in small plans chance decides."""
-_BATCHES: Final = 300
+_BATCHES: Final = 150
 """Into about so many batches the queue is cut when nodes come together."""
 
 
