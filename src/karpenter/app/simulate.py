@@ -20,6 +20,7 @@ from karpenter.app.simulation.case import Case, Circumstances, read_case
 from karpenter.app.simulation.dumps import completed
 from karpenter.app.simulation.explained import Explained, explained, explained_data
 from karpenter.app.simulation.fleet import give_back, with_fleet
+from karpenter.app.simulation.generations import about_generations
 from karpenter.app.simulation.progress import shown_progress
 from karpenter.app.simulation.table import print_answer
 from karpenter.disruption.options import DisruptionOptions
@@ -131,12 +132,13 @@ def answer_for(
     solution = solve(case.snapshot, demand, options, reporter=reporter)
     seconds = Seconds(load_s, time.perf_counter() - started, time.process_time() - cpu)
     preferences = _both_prices(case, demand, options, planned=solution.price)
+    generations = about_generations(case.snapshot, demand, options, solution=solution)
     solution = with_rejected(solution, rejected)
     return Answer(
         solution=solution,
         nodes=case.snapshot.nodes,
         policy=shown(settings, "policy"),
-        warnings=case.warnings,
+        warnings=(*case.warnings, *generations),
         seconds=seconds,
         preferences=preferences,
         refusals=refusals_of(
