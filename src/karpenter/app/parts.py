@@ -12,6 +12,7 @@ from karpenter.disruption.context import Context
 from karpenter.disruption.controller import Disruption
 from karpenter.disruption.freshness import Freshness
 from karpenter.disruption.interruption import Interruptions
+from karpenter.disruption.ledger import Ledger
 from karpenter.disruption.marks import Marks
 from karpenter.disruption.options import DisruptionOptions
 from karpenter.disruption.orchestrator import Orchestrator
@@ -206,7 +207,14 @@ class Parts:
 
     def disruption(self, orchestrator: Orchestrator, enqueue: Callable[[str], None]) -> Disruption:
         """Return what decides which nodes to give back."""
-        return Disruption(self.context, orchestrator, self.retreat, is_synced=lambda: self.is_synced, enqueue=enqueue)
+        return Disruption(
+            self.context,
+            orchestrator,
+            self.retreat,
+            ledger=Ledger(self.memory, self.recorder, self._options.policy),
+            is_synced=lambda: self.is_synced,
+            enqueue=enqueue,
+        )
 
     def interruptions(self, provisioner: Provisioner) -> Interruptions:
         """Return what replaces machines that the cloud takes away."""

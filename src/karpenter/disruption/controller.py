@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
 from karpenter.disruption.budgets import closed_reasons
 from karpenter.disruption.context import Context
 from karpenter.disruption.decide import METHODS, WITHOUT_PLANS, decide
+from karpenter.disruption.ledger import Ledger
 from karpenter.disruption.orchestrator import Orchestrator
 from karpenter.disruption.removal import Removal
 from karpenter.disruption.retreat import Retreat
@@ -43,6 +45,7 @@ class Disruption:
         orchestrator: Orchestrator,
         retreat: Retreat,
         *,
+        ledger: Ledger,
         is_synced: Callable[[], bool],
         enqueue: Callable[[str], None],
     ) -> None:
@@ -50,6 +53,7 @@ class Disruption:
         self._context = context
         self._orchestrator = orchestrator
         self._retreat = retreat
+        self._ledger = ledger
         self._removal = Removal(context)
         self._stillness = Stillness()
         self._is_synced = is_synced
@@ -65,10 +69,15 @@ class Disruption:
         for identity in self._orchestrator.resume():
             self._enqueue(identity)
         snapshot = self._context.snapshot()
+        self._ledger.look(snapshot)
         verdict = await self._decide(snapshot)
+        self._ledger.watch(verdict, snapshot.taken_at)
         self._tell(verdict.blocked)
         self._tell_closed(snapshot)
         acted = [await self._execute(command, snapshot) for command in verdict.commands]
+        if any(acted):
+            # What moves is noted before the first pod of it does.
+            self._ledger.look(self._context.snapshot())
         return Result(AGAIN_S if any(acted) else self._next_look(verdict))
 
     async def _decide(self, snapshot: Snapshot) -> Verdict:
@@ -77,9 +86,8 @@ class Disruption:
         methods = WITHOUT_PLANS if state.unlaunched_claims() else METHODS
         known = frozenset(state.claims)
         deadline = clock.now() + DECISION_LIMIT_S
-        verdict = await run_cpu(
-            decide, snapshot, self._context.options, methods=methods, stop=lambda: clock.now() > deadline
-        )
+        options = replace(self._context.options, past=self._ledger.past())
+        verdict = await run_cpu(decide, snapshot, options, methods=methods, stop=lambda: clock.now() > deadline)
         took_s = clock.now() - snapshot.taken_at
         self._context.metrics.voluntary_disruption_decision_evaluation_duration_seconds.labels(
             reason=verdict.commands[0].reason.lower() if verdict.commands else "", consolidation_type=""
@@ -114,7 +122,7 @@ class Disruption:
 
     def _count(self, command: Command, snapshot: Snapshot) -> None:
         decision = "replace" if command.replacements else "delete"
-        kind = "empty" if command.reason == "Empty" else ""
+        kind = _consolidation_type(command)
         metrics, told = self._context.metrics, {"decision": decision, "reason": command.reason.lower()}
         metrics.voluntary_disruption_decisions_total.labels(**told, consolidation_type=kind).inc()
         leaving = [view.pool.name for view in snapshot.nodes if view.name in command.nodes and view.pool is not None]
@@ -142,6 +150,13 @@ class Disruption:
         now = self._context.clock.now()
         timers = [blocked.until - now for blocked in verdict.blocked if blocked.until is not None]
         return max(AGAIN_S, min([INTERVAL_S, *timers])) if timers else INTERVAL_S
+
+
+def _consolidation_type(command: Command) -> str:
+    """Return the value of the metrics' label: empty for what is no consolidation."""
+    if command.reason == "Underutilized":
+        return "single" if len(command.nodes) == 1 else "multi"
+    return "empty" if command.reason == "Empty" else ""
 
 
 def _eligible(verdict: Verdict) -> dict[tuple[str], int]:

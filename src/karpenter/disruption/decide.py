@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 from karpenter.disruption.consolidation import consolidation
@@ -43,9 +44,10 @@ def decide(
 ) -> Verdict:
     """Return the commands of the first method that has any, and what the methods up to it let stay, and why."""
     blocked: list[Blocked] = []
+    verdict = Verdict()
     for method in methods:
         verdict = method(snapshot, options, stop=stop)
         blocked.extend(verdict.blocked)
         if verdict.commands:
-            return Verdict(verdict.commands, tuple(blocked))
-    return Verdict(blocked=tuple(blocked))
+            break
+    return replace(verdict, blocked=tuple(blocked))

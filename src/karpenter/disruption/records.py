@@ -36,6 +36,8 @@ class CommandRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     targets: tuple[str, ...] = ()
     """Nodes and claims in flight that were there already and take pods."""
     started_at: float
+    savings: float = 0.0
+    """USD per hour that it promises."""
     deadline: float | None = None
     """When the candidates are gone whatever stands in the way."""
 
@@ -60,6 +62,7 @@ def record_of(command: Command, claims: Iterable[NodeClaim], now: UnixSeconds) -
         replacements=tuple(f"{plan.pool.name}-{digest}-{at}" for at, plan in enumerate(command.replacements)),
         targets=command.targets,
         started_at=now,
+        savings=command.savings,
         deadline=command.deadline,
     )
 

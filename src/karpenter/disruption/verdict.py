@@ -92,3 +92,5 @@ class Verdict:
     blocked: tuple[Blocked, ...] = ()
     outlook: Outlook | None = None
     """None when nobody compared prices."""
+    watched: tuple[str, ...] = ()
+    """Spot nodes that could be swapped for cheaper ones, and wait for the price to last."""

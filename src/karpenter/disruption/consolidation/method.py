@@ -60,6 +60,7 @@ def consolidation(
     return Verdict(
         tuple(_command(move) for move in moves),
         (*blocked, *_stay(search, found)),
+        watched=tuple(sorted(name for name, refusal in found.refusals.items() if refusal.is_watched)),
         outlook=_outlook(snapshot, free, moves, bound=values.bound, fee=policy.node_fee),
     )
 
