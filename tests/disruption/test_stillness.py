@@ -30,7 +30,7 @@ def test_before_the_first_look_nothing_is_still() -> None:
     assert not Stillness().holds(0, EPOCH)
 
 
-def test_a_quiet_cluster_is_still_for_ten_minutes_and_until_anything_changes() -> None:
+def test_a_quiet_cluster_is_still_for_an_hour_and_until_anything_changes() -> None:
     assert still(a_cluster(), Verdict(), after_s=LONGEST_S - 1)
     assert not still(a_cluster(), Verdict(), after_s=LONGEST_S)
     assert not still(a_cluster(), Verdict(), generation=8)

@@ -35,7 +35,7 @@ from karpenter.sim.scenario.ledger import Ledger
 from karpenter.sim.scenario.player import Player, UnknownKind
 from karpenter.sim.scenario.report import report_of
 
-CALM: Final = NodeRhythm(lease_renew_s=300.0, lease_duration_s=600, status_s=3600.0)
+CALM: Final = NodeRhythm(lease_renew_s=300.0, lease_duration_s=600, status_s=3600.0, monitor_s=60.0)
 """How often kubelets beat in virtual time, where nobody watches them die."""
 
 
@@ -74,6 +74,7 @@ def scenario(
     settings = read_settings((*(f"{key}={value}" for key, value in found.settings.items()), *set_), os.environ)
     options = ClusterOptions(
         cloud_speed=found.cloud_speed,
+        price_hours=found.price_hours,
         seed=found.seed if seed is None else seed,
         catalog=None if catalog is None else load_catalog(catalog),
         rhythm=CALM,

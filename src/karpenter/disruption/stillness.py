@@ -14,7 +14,7 @@ from karpenter.disruption.verdict import BlockCode, Verdict
 from karpenter.model.units import UnixSeconds
 from karpenter.scheduling.snapshot import Snapshot
 
-LONGEST_S: Final = 600.0
+LONGEST_S: Final = 3600.0
 """Looked again after this long at the latest, whatever anybody thinks can change."""
 WINDOW_S: Final = 60.0
 """The same where budgets have windows, which begin and end by the minute."""

@@ -55,7 +55,7 @@ class SimulatedCluster:
             ),
             *workload_controllers(context),
             *volume_controllers(context, DiskPace(speed=speed, seed=seed)),
-            *node_controllers(context, boot_source),
+            *node_controllers(context, boot_source, monitor_s=(rhythm or NodeRhythm()).monitor_s),
             self._storage,
             context.events,
         )

@@ -37,6 +37,8 @@ class ClusterOptions:
     """What a demo's cluster is like."""
 
     cloud_speed: float = 10.0
+    price_hours: int = 1
+    """For how many hours spot prices stand still."""
     seed: int = 0
     startup_taints: StartupTaints = "auto"
     catalog: Catalog | None = None
@@ -66,7 +68,7 @@ class EmbeddedCluster:
             metrics=self.metrics,
             settings=settings,
             cloud=CloudSettings(
-                market=MarketSettings(seed=options.seed, speed=options.cloud_speed),
+                market=MarketSettings(seed=options.seed, speed=options.cloud_speed, price_hours=options.price_hours),
                 catalog=options.catalog,
                 saved=self._cloud_file.saved() if self._cloud_file else None,
                 on_change=self._cloud_file.store if self._cloud_file else None,

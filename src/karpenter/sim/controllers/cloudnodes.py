@@ -60,12 +60,12 @@ class CloudNodes:
 class CloudNodeLifecycle:
     """Deletes nodes that are not ready and whose machine does not exist any more."""
 
-    def __init__(self, context: Context, source: MachineSource) -> None:
+    def __init__(self, context: Context, source: MachineSource, *, monitor_s: float = MONITOR_S) -> None:
         self._kube = context.kube
         self._informers = context.informers
         self._source = source
         self._recorder = context.events.of(COMPONENT)
-        self._loop = Singleton("sim.cloudnodes", self.look, MONITOR_S, clock=context.clock, metrics=context.metrics)
+        self._loop = Singleton("sim.cloudnodes", self.look, monitor_s, clock=context.clock, metrics=context.metrics)
 
     async def run(self) -> None:
         """Look again and again until cancelled."""

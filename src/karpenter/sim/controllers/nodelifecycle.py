@@ -102,13 +102,13 @@ class _Sign:
 class NodeMonitor:
     """Gives up nodes whose kubelet shows no sign of life."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, monitor_s: float = MONITOR_S) -> None:
         self._kube = context.kube
         self._clock: Clock = context.clock
         self._informers = context.informers
         self._recorder = context.events.of(COMPONENT)
         self._signs: dict[str, _Sign] = {}
-        self._loop = Singleton("sim.nodemonitor", self.look, MONITOR_S, clock=context.clock, metrics=context.metrics)
+        self._loop = Singleton("sim.nodemonitor", self.look, monitor_s, clock=context.clock, metrics=context.metrics)
 
     async def run(self) -> None:
         """Watch over the nodes until cancelled."""

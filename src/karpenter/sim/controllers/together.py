@@ -11,7 +11,7 @@ from karpenter.sim.controllers.disruption import Disruption
 from karpenter.sim.controllers.eviction import TaintEviction
 from karpenter.sim.controllers.garbage import GarbageCollector
 from karpenter.sim.controllers.namespaces import Namespaces
-from karpenter.sim.controllers.nodelifecycle import NodeMonitor, NodeTaints
+from karpenter.sim.controllers.nodelifecycle import MONITOR_S, NodeMonitor, NodeTaints
 from karpenter.sim.controllers.podgc import PodCollector
 from karpenter.sim.controllers.replicasets import ReplicaSets
 from karpenter.sim.controllers.serviceaccounts import ServiceAccounts
@@ -65,12 +65,12 @@ def volume_controllers(context: Context, pace: DiskPace) -> tuple[Runnable, ...]
     )
 
 
-def node_controllers(context: Context, source: MachineSource) -> tuple[Runnable, ...]:
-    """Return the controllers of nodes, the cloud's included."""
+def node_controllers(context: Context, source: MachineSource, *, monitor_s: float = MONITOR_S) -> tuple[Runnable, ...]:
+    """Return the controllers of nodes, the cloud's included; every `monitor_s` they look for nodes that died."""
     return (
         StandIn(NodeTaints(context), context),
         StandIn(TaintEviction(context), context),
         StandIn(CloudNodes(context), context),
-        NodeMonitor(context),
-        CloudNodeLifecycle(context, source),
+        NodeMonitor(context, monitor_s=monitor_s),
+        CloudNodeLifecycle(context, source, monitor_s=monitor_s),
     )

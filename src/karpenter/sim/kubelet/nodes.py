@@ -35,6 +35,8 @@ class NodeRhythm:
     lease_duration_s: int = 40
     status_s: float = 300.0
     """How often an unchanged status is written again."""
+    monitor_s: float = 5.0
+    """How often the control plane looks whether they do."""
     devices_s: float = 1.0
     """From ready until device plugins have reported what the machine has."""
 

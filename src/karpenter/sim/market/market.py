@@ -99,8 +99,9 @@ class Market:
 
     @property
     def price_step(self) -> int:
-        """How many times prices have changed since the market began."""
-        return max(0, int((self._clock.now() - self._started_at) // STEP_S))
+        """The hour since the market began whose prices hold now."""
+        hour = max(0, int((self._clock.now() - self._started_at) // STEP_S))
+        return hour - hour % self.settings.price_hours
 
     def price(self, key: OfferingKey) -> float | None:
         """Return USD per hour now; None for what is not sold."""

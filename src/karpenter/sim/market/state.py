@@ -37,6 +37,8 @@ class MarketSettings:
     """After which share of that time the kubelet registers the node."""
     termination_s: float = 30.0
     """From the request to end an instance until it is gone."""
+    price_hours: int = 1
+    """For how many hours spot prices stand still."""
     notice_s: float = 120.0
     """How long before its end a spot instance is told; not divided by `speed`."""
     shortage_share: float = 0.0

@@ -101,6 +101,8 @@ class ScenarioFile(_Given, frozen=True, kw_only=True):
     lasts: str
     seed: int = 0
     cloud_speed: float = 1.0
+    price_hours: int = 1
+    """For how many hours spot prices stand still."""
     settings: Mapping[str, str] = {}
     """Of the operator, KEY: VALUE."""
     manifests: tuple[Mapping[str, Any], ...] = ()
@@ -145,6 +147,8 @@ def deed_of(event: Event) -> str:
 
 def _faults(found: ScenarioFile) -> Iterator[FieldError]:
     yield from _span("$.lasts", found.lasts)
+    if found.price_hours < 1:
+        yield FieldError("$.priceHours", f"{found.price_hours} must be at least 1")
     names = {(one.namespace, one.name) for one in found.workloads}
     for at, event in enumerate(found.events):
         path = f"$.events[{at}]"
