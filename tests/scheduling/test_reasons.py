@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from karpenter.model import labels
+import msgspec
+
+from karpenter.model import core, labels
 from karpenter.model.units import PoolKey, UnixSeconds
 from karpenter.scheduling import PoolView, Reason
 from tests.builders import EPOCH, a_daemon, a_pod, a_pool_view
@@ -192,3 +194,15 @@ def test_every_miss_names_what_it_is_about() -> None:
         ("LabelUndefined", "team"),
         ("InsufficientResources", "cpu"),
     ]
+
+
+def test_v50_devices_asked_for_by_resource_claims_launch_nothing() -> None:
+    """S-56: the pod is refused with the claim's name; an equal one without it is served."""
+    plain = a_pod("plain")
+    claims = (core.PodResourceClaim("gpu"),)
+    asking = msgspec.structs.replace(a_pod("asking"), spec=msgspec.structs.replace(plain.spec, resource_claims=claims))
+    solution = solved([plain, asking])
+    assert why(solution) == [
+        ("ResourceClaims", "it asks for devices by resource claim gpu; no node is launched for these")
+    ]
+    assert list(solution.placements) == [plain.metadata.key]

@@ -209,6 +209,8 @@ class _Reader:
         needs = self._surroundings.stores.needs(pod) if self._surroundings else NO_NEEDS
         fault = None if needs.fault is None else Fault("VolumeUnavailable", needs.fault)
         amounts: Resources = {"pods": 1}
+        if pod.spec.resource_claims:
+            fault = Fault("ResourceClaims", f"it asks for devices by {_claimed(pod)}; no node is launched for these")
         if isinstance(requests, str):
             fault = Fault("InvalidPod", requests)
         else:
@@ -224,6 +226,11 @@ class _Reader:
         return PodClass((pod,), amounts, profile=0, priority=priority, fault=fault, shared=needs.shared), profile
 
 
+def _claimed(pod: Pod) -> str:
+    names = ", ".join(claim.name for claim in pod.spec.resource_claims)
+    return f"resource claim {names}" if len(pod.spec.resource_claims) == 1 else f"resource claims {names}"
+
+
 def _place_key(pod: Pod) -> bytes:
     """Return what decides a pod's profile, in a form that is equal for equal ones: never the whole spec."""
     spec = pod.spec
@@ -234,6 +241,7 @@ def _place_key(pod: Pod) -> bytes:
         spec.affinity,
         spec.tolerations,
         spec.topology_spread_constraints,
+        bool(spec.resource_claims),
     ))  # fmt: skip
 
 
