@@ -15,6 +15,8 @@ Path: TypeAlias = tuple[str, ...]
 
 ITEM: Final = object()
 """The value of a list item as such, beside its fields."""
+PART: Final = object()
+"""The value of a map, object or list as such, beside what is in it: whoever brings it owns it."""
 _SELF: Final = "."
 _IDENTITY: Final = ("apiVersion", "kind")
 _NOT_OWNED: Final = frozenset(
@@ -40,26 +42,34 @@ def leaves(tree: RawObject, schema: Schema) -> dict[Path, object]:
     found: dict[Path, object] = {}
     for name, value in tree.items():
         if name not in _IDENTITY:
-            _collect(value, schema.child(name) or ANYTHING, (f"f:{name}",), found)
+            _collect(value, schema.child(name) or ANYTHING, (f"f:{name}",), found, is_new=False)
     return {path: value for path, value in found.items() if path[:2] not in _NOT_OWNED and path != ("f:metadata",)}
 
 
-def _collect(value: object, schema: Schema, path: Path, found: dict[Path, object]) -> None:  # noqa: PLR0917 - for every field
+def applied_leaves(tree: RawObject, schema: Schema) -> frozenset[Path]:
+    """Return the fields that an applied manifest has an opinion about: what is in its parts, not the parts."""
+    return frozenset(path for path, value in leaves(tree, schema).items() if value is not PART)
+
+
+def _collect(  # noqa: PLR0917 - for every field
+    value: object, schema: Schema, path: Path, found: dict[Path, object], *, is_new: bool
+) -> None:
+    """Collect from a value. `is_new` tells whether it lies in something that an empty object does not have."""
+    is_new = is_new or not schema.is_always_there
     if isinstance(value, dict) and not schema.is_atomic:
-        if not value:
-            found[path] = {}
+        if is_new:
+            found[path] = PART if value else {}
         for name, one in value.items():
-            _collect(one, schema.child(name) or ANYTHING, (*path, f"f:{name}"), found)
-    elif isinstance(value, list) and schema.list_keys:
+            _collect(one, schema.child(name) or ANYTHING, (*path, f"f:{name}"), found, is_new=is_new)
+    elif isinstance(value, list) and (schema.list_keys or schema.is_set):
+        if is_new:
+            found[path] = PART if value else []
         inner = schema.items or ANYTHING
         for item in value:
-            place = (*path, item_step(item, schema))
+            place = (*path, item_step(item, schema) if schema.list_keys else value_step(item))
             found[place] = ITEM
-            for name, one in item.items():
-                _collect(one, inner.child(name) or ANYTHING, (*place, f"f:{name}"), found)
-    elif isinstance(value, list) and schema.is_set:
-        for item in value:
-            found[(*path, value_step(item))] = ITEM
+            for name, one in item.items() if schema.list_keys else ():
+                _collect(one, inner.child(name) or ANYTHING, (*place, f"f:{name}"), found, is_new=True)
     else:
         found[path] = value
 
@@ -80,12 +90,15 @@ def value_step(value: object) -> str:
 def to_fields_v1(paths: Iterable[Path]) -> dict[str, Any]:
     """Return a set of paths as `fieldsV1`."""
     root: dict[str, Any] = {}
+    owned: list[dict[str, Any]] = []
     for path in sorted(paths):
         node = root
         for step in path:
             node = node.setdefault(step, {})
-        if path[-1].startswith("k:"):
-            node[_SELF] = {}  # the item itself, beside its fields
+        owned.append(node)
+    for node in owned:
+        if node:  # it is owned itself, beside what is in it
+            node[_SELF] = {}
     return root
 
 

@@ -73,6 +73,8 @@ class Gate:
             tree, said = hook(operation, resource, tree, old)
             warnings.extend(said)
         self._judge(resource, tree, old=old)
+        if old is None or _touches_rules(resource, old, tree):
+            warnings.extend(strategy_of(resource).warn(tree))
         return tree, tuple(warnings)
 
     def _judge(self, resource: ApiResource, tree: RawObject, *, old: RawObject | None) -> None:

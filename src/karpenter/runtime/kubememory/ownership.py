@@ -14,6 +14,7 @@ from karpenter.model.units import UnixSeconds, to_rfc3339
 from karpenter.runtime.kube import Conflict, RawObject
 from karpenter.runtime.kubememory.fieldsets import (
     Path,
+    applied_leaves,
     from_fields_v1,
     item_step,
     leaves,
@@ -53,7 +54,7 @@ def merge_applied(
     before = leaves(live, schema)
     if not owned:
         owned = {Manager(_UNKNOWN, "Update", manager.api_version): frozenset(before)}
-    mine = frozenset(leaves(applied, schema))
+    mine = applied_leaves(applied, schema)
     merged: RawObject = _merge(copy_tree(live), applied, schema)
     others = {one: paths for one, paths in owned.items() if one != manager}
     for path in sorted(owned.get(manager, frozenset()) - _with_parents([mine, *others.values()])):
@@ -71,7 +72,7 @@ def merge_applied(
 
 def begin_applied(applied: RawObject, schema: Schema, *, manager: Manager, now: UnixSeconds) -> None:
     """Write down that a manager created an object by applying it."""
-    mine = frozenset(leaves(applied, schema))
+    mine = applied_leaves(applied, schema)
     applied["metadata"]["managedFields"] = [_entry(manager, mine, now)]
 
 
@@ -98,6 +99,8 @@ def track_update(old: RawObject | None, new: RawObject, schema: Schema, *, manag
         held = frozenset(path for path in own if path[0] not in steps or path in after)
         kept.append(mine[0] if mine and held | gained == own else _entry(manager, held | gained, now))
     new["metadata"]["managedFields"] = [entry for entry in kept if entry and entry["fieldsV1"]]
+    if not new["metadata"]["managedFields"]:
+        del new["metadata"]["managedFields"]
 
 
 def _without(entry: dict[str, Any], lost: frozenset[Path], steps: set[str], *, now: UnixSeconds) -> dict[str, Any]:
@@ -200,7 +203,7 @@ def _conflict(taken: Mapping[Manager, Iterable[Path]]) -> Conflict:
         fields = [shown(path) for path in sorted(paths)]
         if not fields:
             continue
-        who = f'"{manager.name}"' + (f" with subresource {manager.subresource!r}" if manager.subresource else "")
+        who = f'"{manager.name}"' + (f' with subresource "{manager.subresource}"' if manager.subresource else "")
         who += f" using {manager.api_version}" if manager.operation == "Update" else ""
         causes += [
             {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field} for field in fields

@@ -12,6 +12,7 @@ from jsonpointer import JsonPointerException
 
 from karpenter.runtime.kube import BadRequest, Invalid, RawObject, UnsupportedMediaType
 from karpenter.runtime.kubememory.records import Json
+from karpenter.runtime.kubememory.schema.decode import json_type
 from karpenter.runtime.kubememory.schema.shapes import Schema
 from karpenter.runtime.kubememory.strategic import merge_strategically
 
@@ -32,7 +33,7 @@ def apply_patch(
     if patch_type == "json":
         return _apply_json(tree, own)
     if not isinstance(own, dict):
-        raise BadRequest(f"a {patch_type} patch must be an object")
+        raise BadRequest(f"json: cannot unmarshal {json_type(own)} into Go value of type map[string]interface {{}}")
     if patch_type == "merge":
         merged: RawObject = json_merge_patch.merge(tree, own)
         return merged
@@ -46,11 +47,14 @@ def apply_patch(
 
 def _apply_json(tree: RawObject, patch: object) -> RawObject:
     if not isinstance(patch, list):
-        raise BadRequest("a JSON patch must be a list of operations")
+        found = json_type(patch)
+        raise BadRequest(
+            f"error decoding patch: json: cannot unmarshal {found} into Go value of type []handlers.jsonPatchOp"
+        )
     try:
         result = jsonpatch.JsonPatch(patch).apply(tree)
     except (jsonpatch.InvalidJsonPatch, jsonpatch.JsonPatchException, JsonPointerException) as error:
-        raise Invalid(f"{_REJECTED}: {error}") from error
+        raise Invalid(_REJECTED) from error
     if not isinstance(result, dict):
         raise Invalid(f"{_REJECTED}: the patch leaves no object")
     return result

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
+from karpenter.model.labels import REGION, ZONE
 from karpenter.model.meta import LabelSelector
 from karpenter.model.units import ObjectKey, UnixSeconds, to_rfc3339
-from karpenter.runtime.kube import BadRequest, Forbidden, KubeError, RawObject, TooManyRequests
+from karpenter.runtime.kube import BadRequest, Forbidden, KubeError, NotFound, RawObject, TooManyRequests
 from karpenter.runtime.kubememory.deletion import PLAIN_DELETE, DeleteOptions, check_preconditions
 from karpenter.runtime.kubememory.records import Record
 from karpenter.runtime.kubememory.refusals import conflict, details
@@ -38,8 +39,21 @@ def bind(store: MemoryStore, key: ObjectKey, node: str, *, uid: str = "", dry_ru
     if spec.get("schedulingGates"):
         raise conflict(pods, key.name, f"pod {key.name} has non-empty .spec.schedulingGates")
     spec["nodeName"] = node
+    _tell_place(store, pod, node)
     _set_condition(pod, store.now(), {"type": "PodScheduled", "status": "True"})
     return store.overwrite(pods, old, pod, dry_run=dry_run)
+
+
+def _tell_place(store: MemoryStore, pod: RawObject, node: str) -> None:
+    """Label a pod with the zone and region of its node, as API servers do since 1.35."""
+    nodes = store.registry.find("", "v1", "nodes")
+    try:
+        found = store.get(nodes, ObjectKey("", node))
+    except NotFound:
+        return
+    place = {key: found.labels[key] for key in (ZONE, REGION) if key in found.labels}
+    if place:
+        pod["metadata"]["labels"] = (pod["metadata"].get("labels") or {}) | place
 
 
 def evict(store: MemoryStore, key: ObjectKey, options: DeleteOptions = PLAIN_DELETE) -> None:

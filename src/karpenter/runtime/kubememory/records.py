@@ -56,9 +56,10 @@ def copy_tree(tree: RawObject) -> RawObject:
 
 
 def record_of(resource: ApiResource, tree: RawObject, revision: int) -> Record:
-    """Return the record of a tree, with `metadata.resourceVersion` set in its bytes."""
+    """Return the record of a tree, with `metadata.resourceVersion` set in its bytes; none for revision 0, a dry run."""
     metadata = tree["metadata"]
-    metadata["resourceVersion"] = str(revision)
+    if revision:
+        metadata["resourceVersion"] = str(revision)
     key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
     return Record(
         key,

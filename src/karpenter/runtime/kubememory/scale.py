@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from karpenter.model.units import ObjectKey
@@ -38,7 +39,7 @@ def write_scale(
     _put(change, paths.spec_replicas, replicas)
     version = (scale.get("metadata") or {}).get("resourceVersion")
     patch = change | ({"metadata": {"resourceVersion": version}} if version else {})
-    return _scale_of(store.patch(resource, key, patch, options=options).record, paths)
+    return _scale_of(store.patch(resource, key, patch, options=replace(options, written_as="scale")).record, paths)
 
 
 def patch_scale(

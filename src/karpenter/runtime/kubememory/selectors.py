@@ -29,6 +29,11 @@ class Selection:
     label_tests: tuple[Test, ...] = ()
     field_tests: tuple[Test, ...] = ()
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether anything but the namespace is asked about."""
+        return bool(self.label_tests or self.field_tests)
+
     def matches(self, record: Record) -> bool:
         """Return whether an object is meant."""
         return (
@@ -64,7 +69,14 @@ def _label_test(part: str, whole: str) -> Test:
         return _membership(match[1], values, wanted=match[2] == "in")
     if match := _ORDER.fullmatch(part):
         return _order(match[1], match[2], int(match[3]))
-    raise BadRequest(f"unable to parse requirement: {part!r} in label selector {whole!r}")
+    raise BadRequest(f"unable to parse requirement: {_what_is_missing(part, whole)}")
+
+
+def _what_is_missing(part: str, whole: str) -> str:
+    """Return what a reader of label selectors stumbles over."""
+    if re.fullmatch(rf"{_KEY}\s+(in|notin)", part):
+        return "found '' expected: '('"
+    return f"{part!r} in label selector {whole!r}"
 
 
 def _membership(key: str, values: frozenset[str], *, wanted: bool) -> Test:
@@ -95,5 +107,8 @@ def _field_test(resource: ApiResource, part: str, whole: str) -> Test:
     label, operator, value = match.groups()
     own = ("metadata.name", "metadata.namespace") if resource.namespaced else ("metadata.name",)
     if label not in own and label not in resource.field_labels:
-        raise BadRequest(f"field label not supported: {label}")
+        if resource.field_labels or resource.is_custom:
+            raise BadRequest(f"field label not supported: {label}")
+        known = ", ".join(f'"{one}"' for one in own)
+        raise BadRequest(f'"{label}" is not a known field selector: only {known}')
     return lambda fields: (fields[label] == value) is (operator != "!=")

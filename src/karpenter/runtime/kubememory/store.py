@@ -42,6 +42,7 @@ from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema
 from karpenter.runtime.kubememory.selectors import EVERYTHING, Selection
 from karpenter.runtime.kubememory.storage import Storage
 from karpenter.runtime.kubememory.strategies import strategy_of
+from karpenter.runtime.kubememory.wrongtypes import untyped_apply, untyped_patch
 
 _NAMESPACES: Final = ResourceKey("", "namespaces")
 _NEED_VERSION: Final = frozenset(
@@ -64,6 +65,8 @@ class WriteOptions:
     subresource: str = ""
     """`status`, or `finalize` of a namespace: only that part is written."""
     field_validation: FieldValidation = "Warn"
+    written_as: str = ""
+    """The subresource that managed fields are noted for when it is another one, as `scale`, which writes the object."""
     field_manager: str = ""
     """Who writes. Empty: nobody in particular, who leaves no trace on objects without managed fields."""
     force: bool = False
@@ -186,14 +189,17 @@ class MemoryStore:
         self._name(resource, tree, namespace)
         stamp(resource, tree, now=self._clock.now(), rng=self._rng, revision=self.revision + 1)
         self._gate.fill(resource, tree)
-        strategy_of(resource).begin(tree)
         if options.field_manager:
             self._track(resource, None, tree, options=options)
+        strategy_of(resource).begin(tree)
+        strategy_of(resource).allot(tree)
+        if resource.has_status and not resource.is_custom:
+            tree.setdefault("status", {})
         tree, said = self._gate.admit("CREATE", resource, tree)
         key = ObjectKey(tree["metadata"].get("namespace", ""), tree["metadata"]["name"])
         if self._storage.get(resource.key, key):
             raise already_exists(resource, key.name)
-        record = record_of(resource, tree, self.revision) if options.dry_run else self._put(resource, tree)
+        record = record_of(resource, tree, 0) if options.dry_run else self._put(resource, tree)
         return Written(record, (*warnings, *said), created=True)
 
     def update(
@@ -223,7 +229,11 @@ class MemoryStore:
         old = self.get(resource, key)
         schema = None if resource.is_custom else self.schema(resource)
         tree = old.decode() | {"apiVersion": resource.api_version}
-        return self._replace(resource, old, apply_patch(tree, patch, patch_type, schema=schema), options=options)
+        patched = apply_patch(tree, patch, patch_type, schema=schema)
+        try:
+            return self._replace(resource, old, patched, options=options)
+        except BadRequest as error:
+            raise untyped_patch(patch, patch_type, error) from error
 
     def delete(self, resource: ApiResource, key: ObjectKey, options: DeleteOptions = PLAIN_DELETE) -> Deleted:
         """Request the deletion of an object; finalizers and grace may keep it. Raises NotFound, Conflict."""
@@ -265,6 +275,7 @@ class MemoryStore:
         warnings = self._gate.read(resource, new, options.field_validation, old=before)
         check_same_object(resource, before, new)
         self._gate.fill(resource, new, old=before)
+        strategy_of(resource).allot(new)
         new = confine(resource, before, new, subresource=subresource)
         new, said = self._gate.admit("UPDATE", resource, new, old=before, runs_hooks=not subresource)
         warnings = (*warnings, *said)
@@ -282,7 +293,10 @@ class MemoryStore:
         applied["metadata"].setdefault("name", key.name)
         if applied["metadata"].pop("managedFields", None):
             raise BadRequest("metadata.managedFields must be nil")
-        warnings = self._gate.read(resource, applied, options.field_validation)
+        try:
+            warnings = self._gate.read(resource, applied, options.field_validation)
+        except BadRequest as error:
+            raise untyped_apply(resource, key, error) from error
         schema, manager = self.schema(resource) or ANYTHING, self._manager(resource, "Apply", options)
         old = self._storage.get(resource.key, key)
         if old is None:
@@ -303,7 +317,8 @@ class MemoryStore:
         return replace(written, warnings=(*warnings, *written.warnings))
 
     def _manager(self, resource: ApiResource, operation: Literal["Apply", "Update"], options: WriteOptions) -> Manager:
-        return Manager(options.field_manager or "unknown", operation, resource.api_version, options.subresource)
+        subresource = options.written_as or options.subresource
+        return Manager(options.field_manager or "unknown", operation, resource.api_version, subresource)
 
     def _track(self, resource: ApiResource, old: RawObject | None, new: RawObject, *, options: WriteOptions) -> None:
         manager = self._manager(resource, "Update", options)

@@ -72,7 +72,7 @@ def failure(error: KubeError) -> dict[str, Any]:
         "metadata": {},
         "status": "Failure",
         "message": error.message,
-        "reason": error.reason,
+        **({"reason": error.reason} if error.reason else {}),
         "code": error.status,
     }
     return status | ({"details": told} if told else {})

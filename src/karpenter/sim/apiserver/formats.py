@@ -32,7 +32,8 @@ class Page:
     revision: int
     token: str = ""
     """Where the next page starts; empty on the last."""
-    remaining: int = 0
+    remaining: int | None = None
+    """How many objects come after this page; None when nobody counted."""
 
 
 class Plain:
@@ -154,7 +155,9 @@ def _joined(head: dict[str, Any], field: str, items: Iterable[bytes]) -> Iterato
 def _list_meta(page: Page) -> dict[str, Any]:
     meta: dict[str, Any] = {"resourceVersion": str(page.revision)}
     if page.token:
-        meta |= {"continue": page.token, "remainingItemCount": page.remaining}
+        meta["continue"] = page.token
+        if page.remaining is not None:
+            meta["remainingItemCount"] = page.remaining
     return meta
 
 

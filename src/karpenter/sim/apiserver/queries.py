@@ -9,7 +9,7 @@ import msgspec
 import yaml
 from aiohttp import web
 
-from karpenter.runtime.kube import BadRequest, Invalid, PatchType, Propagation, UnsupportedMediaType
+from karpenter.runtime.kube import BadRequest, Invalid, KubeError, PatchType, Propagation, UnsupportedMediaType
 from karpenter.runtime.kubememory.deletion import DeleteOptions
 from karpenter.runtime.kubememory.gate import FieldValidation
 from karpenter.runtime.kubememory.records import Json
@@ -43,7 +43,33 @@ def whole_number(query: Mapping[str, str], name: str) -> int | None:
     try:
         return int(text)
     except ValueError as error:
-        raise BadRequest(f"query parameter {name!r} is no number: {text!r}") from error
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+
+
+class TooLargeVersion(KubeError):
+    """The revision that is asked for does not exist yet."""
+
+    status, reason = 504, "Timeout"
+
+    def __init__(self, wanted: int, current: int) -> None:
+        cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+        message = f"Timeout: Too large resource version: {wanted}, current: {current}"
+        super().__init__(message, details={"causes": [cause]}, retry_after_s=1)
+
+
+class UnreadableVersionError(KubeError):
+    """A revision is no number; real servers call that a failure of theirs."""
+
+    reason = ""
+
+
+def version_of(query: Mapping[str, str]) -> int | None:
+    """Return the revision that a list or watch asks for; None when it names none."""
+    text = query.get("resourceVersion", "")
+    if text and not text.isdigit():
+        why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise UnreadableVersionError(f'resourceVersion: Invalid value: "{text}": {why}')
+    return int(text) if text else None
 
 
 def write_options(request: web.Request, *, subresource: str = "") -> WriteOptions:

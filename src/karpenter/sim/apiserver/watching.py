@@ -14,8 +14,8 @@ from karpenter.runtime.kubememory.records import Record
 from karpenter.runtime.kubememory.store import MemoryStore
 from karpenter.sim.apiserver.answers import failure
 from karpenter.sim.apiserver.formats import Format, Table
-from karpenter.sim.apiserver.queries import is_true, whole_number
-from karpenter.sim.apiserver.reading import format_of, selection_of
+from karpenter.sim.apiserver.queries import is_true, version_of, whole_number
+from karpenter.sim.apiserver.reading import check_versions, format_of, selection_of
 from karpenter.sim.apiserver.targets import Target
 
 _LONGEST_S: Final = 1800
@@ -65,14 +65,15 @@ class _Wanted:
 
     def __init__(self, request: web.Request, target: Target, store: MemoryStore) -> None:
         query = request.query
-        since = whole_number(query, "resourceVersion")
+        check_versions(request, store)
+        since = version_of(query)
         self.form = format_of(request, target, store)
         self.selection = selection_of(request, target)
         self.longest_s = min(whole_number(query, "timeoutSeconds") or _LONGEST_S, _LONGEST_S)
         self.has_bookmarks = is_true(query.get("allowWatchBookmarks"))
-        self.marks_present = "sendInitialEvents" in query
+        self.marks_present = is_true(query.get("sendInitialEvents"))
         """Whether the client wants to know when it has been told everything that is there."""
-        tells_present = is_true(query.get("sendInitialEvents")) if self.marks_present else not since
+        tells_present = self.marks_present or ("sendInitialEvents" not in query and not since)
         self.since = store.revision if tells_present or not since else since
         self.present = store.list(target.resource, self.selection) if tells_present else []
         self.store = store

@@ -282,7 +282,7 @@ def test_the_default_storage_class_is_marked() -> None:
         ("namespaces", {"status": {"phase": "Active"}}, ["it", "Active", "3m20s"]),
         ("configmaps", {"data": {"a": "1"}, "binaryData": {"b": ""}}, ["it", 2, "3m20s"]),
         ("secrets", {"type": "Opaque", "data": {"a": ""}}, ["it", "Opaque", 1, "3m20s"]),
-        ("serviceaccounts", {}, ["it", 0, "3m20s"]),
+        ("serviceaccounts", {}, ["it", "3m20s"]),
         ("leases", {"spec": {"holderIdentity": "me"}}, ["it", "me", "3m20s"]),
         ("priorityclasses", {"value": 7, "preemptionPolicy": "Never"}, ["it", 7, False, "3m20s", "Never"]),
         ("customresourcedefinitions", {}, ["it", BORN]),

@@ -57,6 +57,7 @@ async def test_pods_come_in_order_with_names_labels_and_host_names() -> None:
             "apps.kubernetes.io/pod-index": "1",
             "controller-revision-hash": revision,
             "statefulset.kubernetes.io/pod-name": "db-1",
+            "topology.kubernetes.io/zone": "us-west-2a",
         }
         raw = await cluster.kube.get(replace(api.PODS, type=dict), "db-1", namespace="default")
         assert (raw["spec"]["hostname"], raw["spec"]["subdomain"]) == ("db-1", "db")

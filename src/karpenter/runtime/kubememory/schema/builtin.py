@@ -34,6 +34,8 @@ _SCALARS: Final[dict[str, Shape]] = {
     "int-or-string": "int-or-string",
 }
 _STRING: Final = Schema("string")
+_LISTS_ALWAYS_THERE: Final = frozenset({"containers", "rules"})
+"""Lists that Go programs write down even when they are empty."""
 
 
 def builtin_schema(group: str, kind: str) -> Schema | None:
@@ -80,9 +82,15 @@ def _field(row: FieldRow, types: dict[str, dict[str, Schema]], table: dict[str, 
         default=said.get("default"),
     )
     if row.container:
-        return replace(common, shape="list" if row.container == "[]" else "map", items=one)
+        shape: Shape = "list" if row.container == "[]" else "map"
+        return replace(common, shape=shape, items=one, is_always_there=row.name in _LISTS_ALWAYS_THERE)
     return replace(
-        common, shape=one.shape, type_name=one.type_name, fields=one.fields, is_atomic=common.is_atomic or one.is_atomic
+        common,
+        shape=one.shape,
+        type_name=one.type_name,
+        fields=one.fields,
+        is_atomic=common.is_atomic or one.is_atomic,
+        is_always_there=one.shape == "object" and not row.is_pointer,
     )
 
 

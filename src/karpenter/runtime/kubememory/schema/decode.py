@@ -24,6 +24,21 @@ class _Key(str):
 class WrongTypeError(ValueError):
     """A value is not of the type that its field has; the message is the one of a real server."""
 
+    def __init__(self, message: str, *, place: str = "", value: object = None, go_type: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+        self.value = value
+        self.go_type = go_type
+        self.expected = _EXPECTED.get(go_type, "")
+        """What a typed value would be; empty for types of their own, such as quantities."""
+
+
+class BadQuantityError(ValueError):
+    """A text is no quantity."""
+
+    def __init__(self) -> None:
+        super().__init__("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+
 
 def read(tree: dict[str, Any], schema: Schema, place: str = "") -> list[str]:
     """Bring a tree into the form in which a server keeps it, and return the paths of fields that it dropped.
@@ -89,6 +104,8 @@ def _read_one(value: Any, schema: Schema, path: _Path, *, owner: Schema, dropped
     if read_scalar is not None:
         try:
             return read_scalar(value)
+        except BadQuantityError as error:
+            raise WrongTypeError(str(error)) from error
         except (TypeError, ValueError) as error:
             raise _wrong(value, path, owner=owner, go_type=schema.type_name or _GO_TYPES[schema.shape]) from error
     match schema.shape:
@@ -118,16 +135,18 @@ def _written(path: _Path) -> str:
 
 
 def _wrong(value: object, path: _Path, *, owner: Schema, go_type: str) -> WrongTypeError:
-    steps = []
+    steps, place = [], _written(path)
     while path is not None:
         path, step = path
         steps += [step] if isinstance(step, str) and not isinstance(step, _Key) else []
     where = ".".join(reversed(steps))
     field = f"{owner.type_name or 'value'}.{where}"
-    return WrongTypeError(f"json: cannot unmarshal {_json_type(value)} into Go struct field {field} of type {go_type}")
+    message = f"json: cannot unmarshal {json_type(value)} into Go struct field {field} of type {go_type}"
+    return WrongTypeError(message, place=place, value=value, go_type=go_type)
 
 
-def _json_type(value: object) -> str:
+def json_type(value: object) -> str:
+    """Return what Go's messages call the type of a value."""
     match value:
         case bool():
             return "bool"
@@ -185,7 +204,10 @@ def _read_time(value: object) -> str:
 def _read_quantity(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise TypeError
-    return canonical(value)
+    try:
+        return canonical(value)
+    except ValueError as error:
+        raise BadQuantityError from error
 
 
 def _read_int_or_string(value: object) -> int | str:
@@ -201,6 +223,12 @@ _READERS: Final[dict[str, Callable[[Any], object]]] = {
     "time": _read_time,
     "quantity": _read_quantity,
     "int-or-string": _read_int_or_string,
+}
+_EXPECTED: Final = {
+    "string": "string",
+    "bool": "boolean",
+    "int32": "numeric (int or float)",
+    "int64": "numeric (int or float)",
 }
 _GO_TYPES: Final = {
     "string": "string",

@@ -47,6 +47,8 @@ class Schema:
     """The value that an absent list key stands for; None when there is none."""
     keeps_unknown: bool = False
     """Whether an object keeps fields that the schema does not name."""
+    is_always_there: bool = False
+    """Whether an empty object of a Go program has the field: nobody owns it for having brought it."""
 
     def child(self, name: str) -> Schema | None:
         """Return the schema of a field or map value; None when nothing is known of it."""

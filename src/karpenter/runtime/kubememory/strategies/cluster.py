@@ -20,6 +20,11 @@ _PERCENT_RULE: Final = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
     "validation is '[0-9]+%')"
 )
+_CONFIG_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
+_CONFIG_KEY_RULE: Final = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
 _SERVICE_NETWORK: Final = (10, 96)
 _FIRST_NODE_PORT, _NODE_PORTS = 30000, 2768
 
@@ -65,18 +70,27 @@ def _default_service(service: RawObject) -> None:
     if spec["type"] == "ExternalName":
         return
     spec.setdefault("internalTrafficPolicy", "Cluster")
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
     if spec["type"] != "ClusterIP":
         spec.setdefault("externalTrafficPolicy", "Cluster")
+    if spec["type"] == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+    for port in spec.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        port.setdefault("targetPort", port.get("port"))
+
+
+def _allot_service(service: RawObject) -> None:
+    spec = service["spec"]
+    if spec["type"] == "ExternalName":
+        return
+    spec.setdefault("ipFamilies", ["IPv4"])
+    spec.setdefault("ipFamilyPolicy", "SingleStack")
     number = _number_of(service)
     address = f"{_SERVICE_NETWORK[0]}.{_SERVICE_NETWORK[1] + (number >> 16) % 16}.{(number >> 8) % 256}.{number % 256}"
     spec.setdefault("clusterIP", address)
     spec.setdefault("clusterIPs", [spec["clusterIP"]])
-    for index, port in enumerate(spec.get("ports") or ()):
-        port.setdefault("protocol", "TCP")
-        port.setdefault("targetPort", port.get("port"))
-        if spec["type"] != "ClusterIP":
+    if spec["type"] != "ClusterIP":
+        for index, port in enumerate(spec.get("ports") or ()):
             port.setdefault("nodePort", _FIRST_NODE_PORT + (number + index) % _NODE_PORTS)
 
 
@@ -92,8 +106,10 @@ def _check_service(service: RawObject, causes: Causes) -> None:
     if not ports and spec["type"] != "ExternalName" and spec.get("clusterIP") != "None":
         causes.required("spec.ports")
     for index, port in enumerate(ports):
-        if not 0 < (port.get("port") or 0) < 65536:
-            causes.invalid(f"spec.ports[{index}].port", port.get("port"), "must be between 1 and 65535, inclusive")
+        for name in ("port", "targetPort"):
+            number = port.get(name) or 0
+            if isinstance(number, int) and not 0 < number < 65536:
+                causes.invalid(f"spec.ports[{index}].{name}", number, "must be between 1 and 65535, inclusive")
         if len(ports) > 1 and not port.get("name"):
             causes.required(f"spec.ports[{index}].name")
 
@@ -101,7 +117,13 @@ def _check_service(service: RawObject, causes: Causes) -> None:
 def _check_budget(budget: RawObject, causes: Causes) -> None:
     spec = budget.get("spec", {})
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        causes.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
+        shown = {
+            "MinAvailable": spec["minAvailable"],
+            "Selector": spec.get("selector"),
+            "MaxUnavailable": spec["maxUnavailable"],
+            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
+        }
+        causes.invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set")
     for name in ("minAvailable", "maxUnavailable"):
         _check_share(spec.get(name), f"spec.{name}", causes)
 
@@ -183,6 +205,22 @@ def _default_secret(secret: RawObject) -> None:
         data.update({name: base64.b64encode(str(text).encode()).decode() for name, text in plain.items()})
 
 
+def _check_keys(holder: RawObject, causes: Causes) -> None:
+    for name in ("data", "binaryData"):
+        for key in holder.get(name) or {}:
+            if not _CONFIG_KEY.fullmatch(key):
+                causes.invalid(f"{name}[{key}]", key, _CONFIG_KEY_RULE)
+
+
+def _default_csi_driver(driver: RawObject) -> None:
+    spec = driver.setdefault("spec", {})
+    spec.setdefault("attachRequired", True)
+    spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
+    spec.setdefault("volumeLifecycleModes", ["Persistent"])
+    for name in ("podInfoOnMount", "requiresRepublish", "seLinuxMount", "storageCapacity"):
+        spec.setdefault(name, False)
+
+
 def _check_event(event: RawObject, causes: Causes) -> None:
     about = (event.get("involvedObject") or {}).get("namespace", "")
     namespace = event["metadata"].get("namespace", "")
@@ -195,7 +233,10 @@ NAMESPACE: Final = Strategy(
     default=_default_namespace, begin=lambda namespace: namespace.update(status={"phase": "Active"})
 )
 SERVICE: Final = Strategy(
-    default=_default_service, begin=lambda service: service.update(status={"loadBalancer": {}}), check=_check_service
+    default=_default_service,
+    begin=lambda service: service.update(status={"loadBalancer": {}}),
+    allot=_allot_service,
+    check=_check_service,
 )
 BUDGET: Final = Strategy(begin=_begin_budget, check=_check_budget)
 CLAIM: Final = Strategy(
@@ -206,5 +247,8 @@ STORAGE_CLASS: Final = Strategy(
     default=_default_storage_class, check=_check_storage_class, check_update=_check_storage_class_update
 )
 PRIORITY_CLASS: Final = Strategy(default=_default_priority, check=_check_priority, check_update=_check_priority_update)
-SECRET: Final = Strategy(default=_default_secret)
+SECRET: Final = Strategy(default=_default_secret, check=_check_keys)
 EVENT: Final = Strategy(check=_check_event)
+CONFIG_MAP: Final = Strategy(check=_check_keys)
+CSI_DRIVER: Final = Strategy(default=_default_csi_driver)
+INGRESS: Final = Strategy(begin=lambda ingress: ingress.update(status={"loadBalancer": {}}))

@@ -18,6 +18,8 @@ _NAME_RULE: Final = (
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NODE_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _SPREAD_ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
@@ -42,6 +44,8 @@ def check_pod_spec(
             names.append(container.get("name", ""))
     if spec.get("restartPolicy") not in restart_policies:
         causes.unsupported(f"{path}.restartPolicy", spec.get("restartPolicy"), restart_policies)
+    if spec.get("dnsPolicy") not in _DNS_POLICIES:
+        causes.unsupported(f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES)
     for key, value in (spec.get("nodeSelector") or {}).items():
         check_label(f"{path}.nodeSelector", key, value, causes=causes)
     for index, toleration in enumerate(spec.get("tolerations") or ()):
@@ -81,12 +85,14 @@ def _check_container(container: Json, path: str, *, volumes: list[str], causes: 
             causes.not_found(f"{path}.volumeMounts[{index}].name", mount.get("name", ""))
         if not mount.get("mountPath"):
             causes.required(f"{path}.volumeMounts[{index}].mountPath")
+    if container.get("imagePullPolicy") not in _PULL_POLICIES:
+        causes.unsupported(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), _PULL_POLICIES)
     check_resources(container.get("resources") or {}, f"{path}.resources", causes)
 
 
 def _check_port(port: Json, path: str, causes: Causes) -> None:
     number = port.get("containerPort")
-    if number is None:
+    if not number:
         causes.required(f"{path}.containerPort")
     elif not 0 < number < 65536:
         causes.invalid(f"{path}.containerPort", number, "must be between 1 and 65535, inclusive")

@@ -9,6 +9,7 @@ from karpenter.runtime.kubememory.records import Json
 from karpenter.runtime.kubememory.refusals import Causes
 from karpenter.runtime.kubememory.schema.quantities import canonical
 from karpenter.runtime.kubememory.strategies.podrules import check_pod_spec
+from karpenter.runtime.kubememory.strategies.podwarnings import pod_warnings
 from karpenter.runtime.kubememory.strategies.strategy import Strategy
 
 _FILE_MODE: Final = 0o644
@@ -136,4 +137,10 @@ def _fixed(spec: Json, *, is_gated: bool) -> dict[str, Any]:
     return fixed
 
 
-POD: Final = Strategy(default=_default, begin=_begin, check=_check, check_update=_check_update)
+POD: Final = Strategy(
+    default=_default,
+    begin=_begin,
+    check=_check,
+    check_update=_check_update,
+    warn=lambda pod: pod_warnings(pod["spec"], "spec"),
+)

@@ -12,6 +12,7 @@ from karpenter.runtime.kubememory.strategies.strategy import Strategy
 
 _PLAIN: Final = Strategy()
 _STRATEGIES: Final[dict[tuple[str, str], Strategy]] = {
+    ("", "configmaps"): cluster.CONFIG_MAP,
     ("", "events"): cluster.EVENT,
     ("", "namespaces"): cluster.NAMESPACE,
     ("", "nodes"): cluster.NODE,
@@ -28,8 +29,10 @@ _STRATEGIES: Final[dict[tuple[str, str], Strategy]] = {
     ("apps", "statefulsets"): workloads.STATEFUL_SET,
     ("batch", "cronjobs"): workloads.CRON_JOB,
     ("batch", "jobs"): workloads.JOB,
+    ("networking.k8s.io", "ingresses"): cluster.INGRESS,
     ("policy", "poddisruptionbudgets"): cluster.BUDGET,
     ("scheduling.k8s.io", "priorityclasses"): cluster.PRIORITY_CLASS,
+    ("storage.k8s.io", "csidrivers"): cluster.CSI_DRIVER,
     ("storage.k8s.io", "storageclasses"): cluster.STORAGE_CLASS,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -13,8 +13,10 @@ from karpenter.runtime.kubememory.records import Json
 from karpenter.runtime.kubememory.refusals import Causes
 from karpenter.runtime.kubememory.strategies.podrules import check_pod_spec
 from karpenter.runtime.kubememory.strategies.pods import default_pod_spec
+from karpenter.runtime.kubememory.strategies.podwarnings import pod_warnings
 from karpenter.runtime.kubememory.strategies.strategy import Strategy
 
+_CRON_FIELDS: Final = 5
 _CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 _JOB_NAME: Final = "batch.kubernetes.io/job-name"
 _STATEFUL_FREE: Final = (
@@ -139,6 +141,26 @@ def _check_workload(workload: RawObject, causes: Causes) -> None:
     check_pod_spec(pods, "spec.template.spec", causes=causes, restart_policies=("Always",))
 
 
+def _check_stateful_set(stateful_set: RawObject, causes: Causes) -> None:
+    policy = stateful_set["spec"]["podManagementPolicy"]
+    if policy not in ("OrderedReady", "Parallel"):
+        causes.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+    _check_update_strategy(stateful_set, causes)
+    _check_workload(stateful_set, causes)
+
+
+def _check_daemon_set(daemon_set: RawObject, causes: Causes) -> None:
+    _check_workload(daemon_set, causes)
+    _check_update_strategy(daemon_set, causes)
+
+
+def _check_update_strategy(workload: RawObject, causes: Causes) -> None:
+    strategy = workload["spec"]["updateStrategy"]
+    if strategy["type"] not in ("RollingUpdate", "OnDelete"):
+        shown = {"Type": strategy["type"], "RollingUpdate": strategy.get("rollingUpdate")}
+        causes.unsupported("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete"))
+
+
 def _with_claims(pods: Json, templates: Sequence[Json]) -> Json:
     """Return a pod's spec with the volumes that a StatefulSet's claims become, which containers may mount."""
     claims = [template.get("metadata", {}).get("name", "") for template in templates]
@@ -174,16 +196,22 @@ def _check_job_spec(spec: Json, path: str, causes: Causes) -> None:
             causes.invalid(f"{path}.{name}", spec[name], "must be greater than or equal to 0")
     template = spec["template"]["spec"]
     policies: tuple[str, ...] = ("OnFailure", "Never")
-    if template.get("restartPolicy") == "Always":
+    needs_policy = template.get("restartPolicy") == "Always"
+    allowed = ("Always", *policies) if needs_policy else policies
+    check_pod_spec(template, f"{path}.template.spec", causes=causes, restart_policies=allowed)
+    if needs_policy:
         # A Job's pods have an end: the default of all other pods does not fit, and the manifest has to say what does.
         causes.required(f"{path}.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
-        policies = ("Always", *policies)
-    check_pod_spec(template, f"{path}.template.spec", causes=causes, restart_policies=policies)
 
 
 def _check_cron_job(cron_job: RawObject, causes: Causes) -> None:
-    if not cron_job["spec"].get("schedule"):
+    schedule = str(cron_job["spec"].get("schedule") or "")
+    if not schedule:
         causes.required("spec.schedule")
+    elif not schedule.startswith("@") and len(fields := schedule.split()) != _CRON_FIELDS:
+        shown = " ".join(fields)
+        detail = f"expected exactly {_CRON_FIELDS} fields, found {len(fields)}: [{shown}]"
+        causes.invalid("spec.schedule", schedule, detail)
     _check_job_spec(cron_job["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec", causes)
 
 
@@ -219,26 +247,46 @@ def _check_job_update(old: RawObject, new: RawObject, causes: Causes) -> None:
     _keeps(*fields)(old, new, causes)
 
 
-DEPLOYMENT: Final = Strategy(default=_default_deployment, check=_check_workload, check_update=_keeps("selector"))
+def _warn_of_template(workload: RawObject) -> Iterable[str]:
+    return pod_warnings(workload["spec"]["template"]["spec"], "spec.template.spec")
+
+
+def _warn_of_cron_job(cron_job: RawObject) -> Iterable[str]:
+    template = cron_job["spec"]["jobTemplate"]["spec"]["template"]
+    return pod_warnings(template["spec"], "spec.jobTemplate.spec.template.spec")
+
+
+DEPLOYMENT: Final = Strategy(
+    default=_default_deployment, check=_check_workload, check_update=_keeps("selector"), warn=_warn_of_template
+)
 REPLICA_SET: Final = Strategy(
-    default=_default_replica_set, begin=_zero("replicas"), check=_check_workload, check_update=_keeps("selector")
+    default=_default_replica_set,
+    begin=_zero("replicas"),
+    check=_check_workload,
+    check_update=_keeps("selector"),
+    warn=_warn_of_template,
 )
 STATEFUL_SET: Final = Strategy(
     default=_default_stateful_set,
     begin=_zero("replicas", "availableReplicas"),
-    check=_check_workload,
+    check=_check_stateful_set,
     check_update=_check_stateful_set_update,
+    warn=_warn_of_template,
 )
 DAEMON_SET: Final = Strategy(
     default=_default_daemon_set,
     begin=_zero("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
-    check=_check_workload,
+    check=_check_daemon_set,
     check_update=_keeps("selector"),
+    warn=_warn_of_template,
 )
-REPLICATION_CONTROLLER: Final = Strategy(default=_default_replication_controller, check=_check_replication_controller)
+REPLICATION_CONTROLLER: Final = Strategy(
+    default=_default_replication_controller, check=_check_replication_controller, warn=_warn_of_template
+)
 JOB: Final = Strategy(
     default=_default_job,
     check=lambda job, causes: _check_job_spec(job["spec"], "spec", causes),
     check_update=_check_job_update,
+    warn=_warn_of_template,
 )
-CRON_JOB: Final = Strategy(default=_default_cron_job, check=_check_cron_job)
+CRON_JOB: Final = Strategy(default=_default_cron_job, check=_check_cron_job, warn=_warn_of_cron_job)

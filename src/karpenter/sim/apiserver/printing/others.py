@@ -116,6 +116,18 @@ def _storage_class(storage_class: RawObject, now: UnixSeconds) -> Sequence[Cell]
     )
 
 
+def _csi_driver(driver: RawObject) -> Sequence[Cell]:
+    spec = part(driver, "spec")
+    return (
+        bool(spec.get("attachRequired")),
+        bool(spec.get("podInfoOnMount")),
+        bool(spec.get("storageCapacity")),
+        ",".join(one.get("audience", "") for one in spec.get("tokenRequests") or ()) or UNSET,
+        bool(spec.get("requiresRepublish")),
+        ",".join(spec.get("volumeLifecycleModes") or ()) or NONE,
+    )
+
+
 def _attachment(attachment: RawObject) -> Sequence[Cell]:
     spec = part(attachment, "spec")
     return (
@@ -187,7 +199,6 @@ SERVICE: Final = Printer(
 ENDPOINTS: Final = Printer(columns("Name|Endpoints|Age"), _aged(_endpoints))
 CONFIG_MAP: Final = Printer(columns("Name|#Data|Age"), _aged(lambda one: (_count(one, "data", "binaryData"),)))
 SECRET: Final = Printer(columns("Name|Type|#Data|Age"), _aged(lambda one: (one.get("type", ""), _count(one, "data"))))
-SERVICE_ACCOUNT: Final = Printer(columns("Name|#Secrets|Age"), _aged(lambda one: (_count(one, "secrets"),)))
 CLAIM: Final = Printer(
     columns("Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age", "VolumeMode"),
     _with_wide(_claim, _volume_mode),
@@ -201,6 +212,10 @@ VOLUME: Final = Printer(
 )
 STORAGE_CLASS: Final = Printer(
     columns("Name|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age"), _storage_class
+)
+CSI_DRIVER: Final = Printer(
+    columns("Name|AttachRequired|PodInfoOnMount|StorageCapacity|TokenRequests|RequiresRepublish|Modes|Age"),
+    _aged(_csi_driver),
 )
 CSI_NODE: Final = Printer(columns("Name|#Drivers|Age"), _aged(lambda one: (_count(part(one, "spec"), "drivers"),)))
 ATTACHMENT: Final = Printer(columns("Name|Attacher|PV|Node|Attached|Age"), _aged(_attachment))
