@@ -92,7 +92,6 @@ def test_the_leader_holds_the_lease_that_others_look_at(karpenter: Karpenter) ->
     assert "_" in lease["spec"]["holderIdentity"]
 
 
-@pytest.mark.xfail(reason="nobody counts what a pool costs yet")
 def test_what_a_pool_costs_is_among_the_metrics(karpenter: Karpenter) -> None:
     """C-4."""
     assert karpenter.metric("karpenter_nodepools_cost_total", nodepool=NAME) > 0
@@ -144,7 +143,6 @@ def test_a_pool_says_that_it_is_ready(karpenter: Karpenter) -> None:
     assert int(pool["status"]["nodes"]) == 1
 
 
-@pytest.mark.xfail(reason="nobody writes the conditions of node classes yet")
 def test_a_node_class_is_ready_by_itself(karpenter: Karpenter) -> None:
     """C-15."""
     (node_class,) = [one for one in karpenter.objects("ec2nodeclasses") if one["metadata"]["name"] == NAME]

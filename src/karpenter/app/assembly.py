@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karpenter.app.nodeclasses import NodeClasses
+from karpenter.app.nodeclassstatus import NodeClassStatus
 from karpenter.app.settings import Settings
 from karpenter.app.wiring import Operator
 from karpenter.cloud.metered import MeteredProvider
@@ -15,6 +16,7 @@ from karpenter.model.catalog import Catalog
 from karpenter.model.nodepool import NodePool
 from karpenter.model.units import PoolKey
 from karpenter.runtime.clock import Clock
+from karpenter.runtime.controller import Controller
 from karpenter.runtime.kube import KubeClient
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cloud import SimulatedCloud, open_cloud
@@ -68,6 +70,9 @@ class Assembly:
             client, self.cloud.market, nodes=self.operator.informers.nodes, clock=clock, metrics=metrics
         )
         self._node_classes.on_change(self._look_again)
+        status = NodeClassStatus(client, self._node_classes.find, self.cloud.missing, clock=clock)
+        self._class_status = Controller(status, clock=clock, metrics=metrics)
+        self._node_classes.on_ec2_change(self._class_status.enqueue)
 
     @property
     def is_ready(self) -> bool:
@@ -79,6 +84,7 @@ class Assembly:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._node_classes.run(), name="nodeclasses")
             await self._node_classes.wait_synced()
+            group.create_task(self._class_status.run(), name=NodeClassStatus.name)
             group.create_task(self.operator.run(), name="operator")
             group.create_task(self._requests.run(), name="requests to the cloud")
 

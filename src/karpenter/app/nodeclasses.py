@@ -53,6 +53,15 @@ class NodeClasses:
         for informer in self._informers.values():
             informer.subscribe(changed)
 
+    def on_ec2_change(self, call: Callable[[str], None]) -> None:
+        """Call with the name of each EC2NodeClass that is there, and of each that appears, changes or goes."""
+
+        def changed(event: WatchEvent[RawObject]) -> None:
+            if event.object is not None:
+                call(event.object["metadata"]["name"])
+
+        self._informers[kube.EC2_NODE_CLASSES.kind].subscribe(changed)
+
     async def wait_synced(self) -> None:
         """Return once all node classes have been listed."""
         for informer in self._informers.values():

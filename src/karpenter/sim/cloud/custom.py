@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
+from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.catalog import Catalog
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.nodeclaim import NodeClaim
@@ -28,6 +30,10 @@ class CatalogSupply:
         self._market = market
         self._unavailable = unavailable
         self._kubelet_version = kubelet_version
+
+    def missing(self, _: AwsNodeClass) -> Mapping[str, str]:
+        """Return nothing: any node class will do."""
+        return {}
 
     def types(self, order: Order) -> tuple[InstanceType, ...]:
         """Return the catalogue's types, offerings refused lately marked unavailable."""

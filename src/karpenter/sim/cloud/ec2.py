@@ -93,18 +93,39 @@ class Ec2Supply:
         return {**offered, **{name: self._unavailable.marked(name, offered[name]) for name in concerned}}
 
     def _resolve(self, node_class: AwsNodeClass) -> _Resolved:
+        return _Resolved(self._subnets(node_class), self._groups(node_class), self._images(node_class))
+
+    def _subnets(self, node_class: AwsNodeClass) -> tuple[Subnet, ...]:
         account = self._market.account
         subnets = account.select_subnets(node_class.subnet_terms)
         if not subnets:
             raise _nothing(node_class, "subnets", [subnet.id for subnet in account.subnets])
+        return subnets
+
+    def _groups(self, node_class: AwsNodeClass) -> tuple[SecurityGroup, ...]:
+        account = self._market.account
         groups = account.select_security_groups(node_class.security_group_terms)
         if not groups and not node_class.launch_template:
             raise _nothing(node_class, "security groups", [group.id for group in account.security_groups])
+        return groups
+
+    def _images(self, node_class: AwsNodeClass) -> ImageChoice:
         images = choose_images(self._catalog.images, node_class, generation=self._market.image_generation)
         if not images.images:
             families = sorted({image.family for image in self._catalog.images})
             raise _nothing(node_class, f"images of family {node_class.ami_family}", families)
-        return _Resolved(subnets, groups, images)
+        return images
+
+    def missing(self, node_class: AwsNodeClass) -> Mapping[str, str]:
+        """Return what the class's selectors find nothing for; see `Supply`."""
+        looks = {"SubnetsReady": self._subnets, "SecurityGroupsReady": self._groups, "AMIsReady": self._images}
+        found = {}
+        for condition, look in looks.items():
+            try:
+                look(node_class)
+            except NodeClassNotReadyError as error:
+                found[condition] = str(error)
+        return found
 
     def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey) -> Blueprint:
         """Return how the instance of a claim is built; see `Supply`."""

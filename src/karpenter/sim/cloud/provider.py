@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,6 +25,7 @@ from karpenter.model.aws.nodetemplate import inline_node_class
 from karpenter.model.errors import ManifestError
 from karpenter.model.instance import Instance, Interruption, InterruptionKind, RepairPolicy
 from karpenter.model.instancetype import InstanceType
+from karpenter.model.meta import find_condition
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodeClassRef, NodePool
 from karpenter.model.units import PoolKey, ProviderID
@@ -89,6 +90,10 @@ class SimulatedCloud:
         self._cluster_name = cluster_name
         self._node_class = node_class
         self._pool = pool
+
+    def missing(self, node_class: AwsNodeClass) -> Mapping[str, str]:
+        """Return what a node class selects and the account does not have: the condition that says so, and why."""
+        return self._supply.missing(node_class)
 
     async def create(self, claim: NodeClaim) -> Instance:
         """Launch a machine for a claim; see `CloudProvider`. The answer takes as long as a fleet request does."""
@@ -227,6 +232,9 @@ class SimulatedCloud:
             raise NodeClassNotReadyError(
                 f"{reference.kind} {reference.name!r} is not there; create it", reason="NodeClassNotFound"
             )
+        ready = find_condition(node_class.conditions, "Ready")
+        if ready is not None and ready.status == "False":  # ours, or of somebody who keeps the class out of use
+            raise NodeClassNotReadyError(f"{reference.kind} {reference.name!r} is not ready: {ready.message}")
         return Order(node_class, kubelet)
 
     # --- answers ------------------------------------------------------------------------------------------------------

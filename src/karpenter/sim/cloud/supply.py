@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +31,10 @@ class Supply(Protocol):
     @property
     def needs_node_class(self) -> bool:
         """Whether a pool must have a node class."""
+        ...
+
+    def missing(self, node_class: AwsNodeClass, /) -> Mapping[str, str]:
+        """Return what a node class selects and the account does not have: the condition that says so, and why."""
         ...
 
     def types(self, order: Order) -> tuple[InstanceType, ...]:
