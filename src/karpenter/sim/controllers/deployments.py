@@ -96,7 +96,7 @@ class Deployments:
             noted = {one.metadata.name: one.spec.replicas for one in revisions.every if one.spec.replicas}
             return deployment, await self._resize(deployment, revisions, {**noted, **sizes})
         if deployment.spec.paused:
-            return deployment, revisions
+            return await self._with_current(deployment, revisions) if revisions.new else (deployment, revisions)
         if deployment.spec.strategy.type == "RollingUpdate":
             return await self._roll(deployment, revisions)
         return await self._recreate(deployment, revisions)
@@ -145,17 +145,22 @@ class Deployments:
         """Return the Deployment and its ReplicaSets, the one for its template among them and numbered as the newest."""
         if revisions.new is None:
             revisions = await self._create(deployment, revisions)
-        elif revision_of(revisions.new) < revisions.next_number:  # an old template is the current one again
-            annotations = wanted_annotations(deployment, revisions.next_number)
-            annotations |= history_of(revisions.new, revisions.next_number)
-            new = await self._patch(revisions.new, {"metadata": {"annotations": annotations}})
-            revisions = Revisions(new, revisions.olds)
+        else:
+            revisions = await self._annotate(deployment, revisions, revisions.new)
         if revisions.new is None:
             return deployment, revisions
         number = revisions.new.metadata.annotations.get(REVISION)
         if number is not None and deployment.metadata.annotations.get(REVISION) != number:
             deployment = await self._patch_deployment(deployment, {"metadata": {"annotations": {REVISION: number}}})
         return deployment, revisions
+
+    async def _annotate(self, deployment: Deployment, revisions: Revisions, new: ReplicaSet) -> Revisions:
+        """Hand on the Deployment's annotations; number the ReplicaSet anew when an old template is the current one."""
+        number = max(revision_of(new), revisions.next_number)
+        annotations = wanted_annotations(deployment, number) | history_of(new, number)
+        if annotations.items() <= new.metadata.annotations.items():
+            return revisions
+        return Revisions(await self._patch(new, {"metadata": {"annotations": annotations}}), revisions.olds)
 
     async def _create(self, deployment: Deployment, revisions: Revisions) -> Revisions:
         body, namespace = new_replica_set(deployment, revisions), deployment.metadata.namespace

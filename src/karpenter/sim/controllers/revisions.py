@@ -75,7 +75,7 @@ def new_replica_set(deployment: Deployment, revisions: Revisions) -> RawObject:
             "name": f"{metadata.name}-{name}",
             "namespace": metadata.namespace,
             "labels": {**template_labels(spec.template), **labels},
-            "annotations": wanted_annotations(deployment, revisions.next_number),
+            "annotations": wanted_annotations(deployment, revisions.next_number) | size_annotations(deployment),
             "ownerReferences": [controlled_by(DEPLOYMENTS, metadata)],
         },
         "spec": {
@@ -96,7 +96,7 @@ def selector_manifest(selector: LabelSelector) -> RawObject:
 def wanted_annotations(deployment: Deployment, revision: int) -> dict[str, str]:
     """Return the annotations that the current ReplicaSet gets from its Deployment."""
     handed_on = {k: v for k, v in deployment.metadata.annotations.items() if k not in _OWN_ANNOTATIONS}
-    return {**handed_on, REVISION: str(revision), **size_annotations(deployment)}
+    return {**handed_on, REVISION: str(revision)}
 
 
 def size_annotations(deployment: Deployment) -> dict[str, str]:
