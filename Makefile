@@ -53,8 +53,9 @@ types: $(READY)
 contracts: $(READY)
 	@$(BIN)/lint-imports --no-logo importlinter.ini
 
-bench: $(READY) ## time the solver
+bench: $(READY) ## time the solver, and without ARGS the embedded cluster too
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+	@$(if $(ARGS),:,$(BIN)/python benchmarks/embedded.py)
 
 fmt: $(READY) ## format, and mend what the linter can
 	@$(BIN)/ruff check --fix --quiet . || true
