@@ -27,7 +27,7 @@ class User:
         return f"token-of-{self.name.replace(':', '-')}"
 
 
-ADMIN = User("admin", ("system:masters",))
+ADMIN = User("kubernetes-admin", ("system:masters",))
 SCHEDULER = User("system:kube-scheduler")
 CONTROLLER_MANAGER = User("system:kube-controller-manager")
 NOBODY = User("nobody")
@@ -110,8 +110,8 @@ def write_pki(folder: Path) -> Pki:
 
 
 def token_line(user: User) -> str:
-    groups = f',"{",".join(user.groups)}"' if user.groups else ""
-    return f"{user.token},{user.name},{user.name}{groups}\n"
+    groups = f',"{",".join(user.groups)}"' if user.groups else ""  # after a uid that nobody has
+    return f"{user.token},{user.name},{groups}\n"
 
 
 def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:

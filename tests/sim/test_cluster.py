@@ -218,6 +218,33 @@ async def test_a_daemon_runs_on_each_node_that_comes() -> None:
         assert (status.desired_number_scheduled, status.number_ready, status.number_available) == (2, 2, 2)
 
 
+async def test_each_template_of_a_daemon_set_has_a_revision_that_undoing_makes_the_newest() -> None:
+    cluster, source = Cluster(), machines("n1")
+    async with cluster.running_only(simulated(cluster, source)):
+        await cluster.apply(daemon_set_manifest())
+        await asyncio.sleep(5.0)
+        first = (await cluster.kube.list(kinds.CONTROLLER_REVISIONS)).items[0]
+        patch = {"spec": {"template": {"metadata": {"annotations": {"version": "2"}}}}}
+        await cluster.kube.patch(kinds.DAEMON_SETS, "agent", patch, namespace="default")
+        await asyncio.sleep(15.0)
+        revisions = {
+            one.metadata.name: one.revision for one in (await cluster.kube.list(kinds.CONTROLLER_REVISIONS)).items
+        }
+        assert sorted(revisions.values()) == [1, 2]
+        assert revisions[first.metadata.name] == 1
+        undo = {"spec": {"template": {"metadata": {"annotations": None}}}}
+        await cluster.kube.patch(kinds.DAEMON_SETS, "agent", undo, namespace="default")
+        await asyncio.sleep(15.0)
+        revisions = {
+            one.metadata.name: one.revision for one in (await cluster.kube.list(kinds.CONTROLLER_REVISIONS)).items
+        }
+        assert revisions[first.metadata.name] == 3
+        pods = await cluster.pods()
+        assert {f"agent-{pod.metadata.labels['controller-revision-hash']}" for pod in pods.values()} == {
+            first.metadata.name
+        }
+
+
 async def test_an_update_of_daemons_goes_node_by_node() -> None:
     cluster, source = Cluster(), machines()
     async with cluster.running_only(simulated(cluster, source)):
@@ -432,6 +459,27 @@ async def test_a_namespace_goes_when_it_is_empty() -> None:
         names = {one.metadata.name for one in (await cluster.kube.list(api.NAMESPACES)).items}
         assert "team" not in names
         assert await cluster.pods(namespace="team") == {}
+
+
+async def test_a_namespace_that_is_held_up_says_by_what() -> None:
+    cluster, source = Cluster(), machines()
+    held = {"metadata": {"name": "held", "namespace": "team", "finalizers": ["example.com/held"]}}
+    async with cluster.running_only(simulated(cluster, source)):
+        await cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+        await cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", **held})
+        await cluster.kube.delete(api.NAMESPACES, "team")
+        await asyncio.sleep(5.0)
+        found = (await cluster.kube.get(kinds.NAMESPACES, "team")).status.conditions
+        told = {one.type: one.message for one in found if one.status == "True"}
+        assert told == {
+            "NamespaceContentRemaining": "Some resources are remaining: configmaps has 1 resource instances",
+            "NamespaceFinalizersRemaining": (
+                "Some content in the namespace has finalizers remaining: example.com/held in 1 resource instances"
+            ),
+        }
+        await cluster.kube.patch(api.CONFIG_MAPS, "held", {"metadata": {"finalizers": None}}, namespace="team")
+        await asyncio.sleep(5.0)
+        assert "team" not in {one.metadata.name for one in (await cluster.kube.list(api.NAMESPACES)).items}
 
 
 # restarts -------------------------------------------------------------------------------------------------------------

@@ -105,6 +105,7 @@ class DaemonSetSpec(Wire, frozen=True):
     template: RawObject
     update_strategy: Strategy = Strategy()
     min_ready_seconds: int = 0
+    revision_history_limit: int = 10
 
 
 class DaemonSetStatus(Wire, frozen=True):
@@ -116,6 +117,7 @@ class DaemonSetStatus(Wire, frozen=True):
     updated_number_scheduled: int = 0
     number_available: int = 0
     number_unavailable: int = 0
+    collision_count: int | None = None
 
 
 class DaemonSet(Wire, frozen=True):
@@ -218,6 +220,7 @@ class NamespaceSpec(Wire, frozen=True):
 
 class NamespaceStatus(Wire, frozen=True):
     phase: str = ""
+    conditions: tuple[Condition, ...] = ()
 
 
 class Namespace(Wire, frozen=True):

@@ -2,7 +2,9 @@
 
 import pytest
 
-from karpenter.runtime.kube import BadRequest, Conflict
+from karpenter.runtime.kube import BadRequest, Conflict, Invalid, KubeError
+from karpenter.runtime.kubememory.scale import write_scale
+from karpenter.runtime.kubememory.store import WriteOptions
 from tests.runtime.kubememory.api import a_config, a_deployment
 
 
@@ -149,3 +151,39 @@ def test_an_applied_object_names_no_managers_itself(api) -> None:
 def test_the_owners_can_be_forgotten(api) -> None:
     applied(api, a_config(data={"a": "1"}), "me")
     assert managers(api.patch("configmaps", "settings", {"metadata": {"managedFields": []}})) == {}
+
+
+def test_who_writes_a_new_map_owns_it_beside_what_is_in_it(api) -> None:
+    made = api.create(a_config(data={"a": "1"}), field_manager="me")
+    assert managers(made) == {("me", "Update"): {"f:data": {".": {}, "f:a": {}}}}
+    edited = api.patch("configmaps", "settings", {"data": {"a": "2"}}, field_manager="you")
+    assert managers(edited) == {("me", "Update"): {"f:data": {}}, ("you", "Update"): {"f:data": {"f:a": {}}}}
+
+
+def test_nobody_owns_what_every_object_has_anyway(api) -> None:
+    made = api.create(a_deployment(template={"nodeSelector": {"a": "b"}}), field_manager="me")
+    (fields,) = managers(made).values()
+    template = fields["f:spec"]["f:template"]
+    assert "." not in template
+    assert "." not in template["f:spec"]
+    assert template["f:metadata"] == {"f:labels": {".": {}, "f:app": {}}}
+    assert "f:status" not in fields
+
+
+def test_scaling_is_noted_for_its_subresource(api) -> None:
+    api.create(a_deployment(), field_manager="me")
+    key = api.key("deployments", "web")
+    options = WriteOptions(field_manager="kubectl")
+    write_scale(api.store, api.kind("deployments"), key, scale={"spec": {"replicas": 3}}, options=options)
+    entry = next(
+        one for one in api.get("deployments", "web")["metadata"]["managedFields"] if one["manager"] == "kubectl"
+    )
+    assert (entry["subresource"], entry["fieldsV1"]) == ("scale", {"f:spec": {"f:replicas": {}}})
+
+
+def test_a_value_of_a_wrong_type_is_told_in_the_words_of_the_kind_of_patch(api) -> None:
+    with pytest.raises(KubeError, match=r"\.data\.a: expected string, got &value\.valueUnstructured\{Value:1\}"):
+        applied(api, a_config(data={"a": 1}), "me")
+    api.create(a_deployment())
+    with pytest.raises(Invalid, match=r'"map\[spec:map\[replicas:many\]\]": unrecognized type: int32'):
+        api.patch("deployments", "web", {"spec": {"replicas": "many"}}, "strategic")

@@ -67,7 +67,7 @@ def test_the_namespace_of_a_body_is_the_one_of_its_request(api) -> None:
 
 
 def test_a_body_of_another_kind_is_refused(api) -> None:
-    with pytest.raises(BadRequest, match="takes a ConfigMap"):
+    with pytest.raises(BadRequest, match="unknown conversion"):
         api.store.create(api.kind("configmaps"), a_pod(), namespace="default")
 
 

@@ -254,3 +254,14 @@ def test_quantities_are_kept_canonical(api) -> None:
         a_node() | {"status": {"capacity": {"cpu": 4, "memory": "16384Mi"}, "allocatable": {"cpu": "3.92"}}}
     )
     assert node["status"] == {"capacity": {"cpu": "4", "memory": "16Gi"}, "allocatable": {"cpu": "3920m"}}
+
+
+def test_a_claim_stays_as_it_is_but_for_its_size_and_its_volume(api) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": spec}
+    api.create(claim)
+    api.patch("persistentvolumeclaims", "data", {"spec": {"volumeName": "v"}})
+    api.patch("persistentvolumeclaims", "data", {"spec": {"resources": {"requests": {"storage": "2Gi"}}}})
+    for change in ({"accessModes": ["ReadWriteMany"]}, {"volumeName": "w"}):
+        with pytest.raises(Invalid, match="spec is immutable after creation"):
+            api.patch("persistentvolumeclaims", "data", {"spec": change})

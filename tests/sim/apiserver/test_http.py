@@ -74,11 +74,17 @@ async def test_anyone_may_ask_for_health_and_version(http) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/v1/gadgets", "/apis/example.com/v1/widgets", "/api/v2/pods", "/nothing", "/api/v1/namespaces/a/nodes"],
+    ["/api/v1/gadgets", "/api/v1/namespaces/a/nodes"],
 )
 async def test_what_is_not_served_is_not_found(http, path) -> None:
     answer = await http.get(path)
     assert (answer.status, answer.body["message"]) == (404, "the server could not find the requested resource")
+
+
+@pytest.mark.parametrize("path", ["/apis/example.com/v1/widgets", "/api/v2/pods", "/nothing"])
+async def test_below_a_path_without_a_group_there_is_no_page(http, path) -> None:
+    answer = await http.get(path)
+    assert (answer.status, answer.body) == (404, "404 page not found\n")
 
 
 async def test_a_method_that_makes_no_sense_is_refused(http) -> None:

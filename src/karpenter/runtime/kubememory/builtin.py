@@ -107,7 +107,7 @@ _CORE: Final = (
     _workload("", "replicationcontrollers", "ReplicationController", "rc", fields=("status.replicas",)),
     _spaced("", "resourcequotas", "ResourceQuota", "quota", subresources=_STATUS),
     _spaced("", "secrets", "Secret", fields=("type",)),
-    _spaced("", "serviceaccounts", "ServiceAccount", "sa"),
+    _spaced("", "serviceaccounts", "ServiceAccount", "sa", subresources=frozenset({"token"})),
     _spaced(
         "", "services", "Service", "svc", subresources=_STATUS, fields=("spec.clusterIP", "spec.type"), in_all=True
     ),

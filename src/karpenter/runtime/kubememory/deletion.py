@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from karpenter.model.units import UnixSeconds, from_rfc3339, to_rfc3339
-from karpenter.runtime.kube import Propagation, RawObject
-from karpenter.runtime.kubememory.refusals import conflict, forbidden
+from karpenter.runtime.kube import Conflict, Propagation, RawObject
+from karpenter.runtime.kubememory.refusals import details, forbidden
 from karpenter.runtime.kubememory.resources import ApiResource
 
 FOREGROUND: Final = "foregroundDeletion"
@@ -37,13 +37,18 @@ PLAIN_DELETE: Final = DeleteOptions()
 def check_preconditions(resource: ApiResource, tree: RawObject, options: DeleteOptions) -> None:
     """Raise Conflict when the object is not the one that the caller means."""
     metadata = tree["metadata"]
-    for words, wanted, actual in (
-        ("UID", options.uid, metadata.get("uid", "")),
-        ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
+    for words, wanted, actual, happened in (
+        ("UID", options.uid, metadata.get("uid", ""), "deleted and then recreated"),
+        ("ResourceVersion", options.resource_version, metadata["resourceVersion"], "modified"),
     ):
         if wanted and wanted != actual:
             why = f"the {words} in the precondition ({wanted}) does not match the {words} in record ({actual})"
-            raise conflict(resource, metadata["name"], f"{why}. The object might have been deleted and then recreated")
+            kind = resource.kind + (f".{resource.group}" if resource.group else "")
+            raise Conflict(
+                f'Operation cannot be fulfilled on {kind} "{metadata["name"]}": {why}. The object might have been '
+                f"{happened}",
+                details=details(resource, metadata["name"], kind=resource.kind),
+            )
 
 
 def request_deletion(resource: ApiResource, tree: RawObject, options: DeleteOptions, *, now: UnixSeconds) -> bool:

@@ -51,9 +51,10 @@ def identify(resource: ApiResource, tree: RawObject, namespace: str) -> None:
     """Check that a body is of the kind and namespace of its request, and write both down in it. Raises BadRequest."""
     kind, api_version = tree.get("kind") or resource.kind, tree.get("apiVersion") or resource.api_version
     if (kind, api_version) != (resource.kind, resource.api_version):
+        version, own = str(api_version).rpartition("/")[2], resource.group.partition(".")[0] or "core"
         raise BadRequest(
-            f"the object provided is a {kind} of {api_version}; this request takes a {resource.kind} of "
-            f"{resource.api_version}"
+            f'{kind} in version "{version}" cannot be handled as a {resource.kind}: '
+            f"converting ({api_version}.{kind}) to ({own}.{resource.kind}): unknown conversion"
         )
     metadata = tree.setdefault("metadata", {})
     if not isinstance(metadata, dict):
@@ -73,10 +74,7 @@ def _place(resource: ApiResource, metadata: dict[str, Any], namespace: str) -> N
     if not namespace:
         raise BadRequest(f"an empty namespace may not be set when a {resource.kind} is written")
     if metadata.get("namespace") not in (None, "", namespace):
-        raise BadRequest(
-            f"the namespace of the provided object does not match the namespace sent on the request "
-            f"({metadata['namespace']!r} and {namespace!r})"
-        )
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
     metadata["namespace"] = namespace
 
 

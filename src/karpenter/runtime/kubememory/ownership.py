@@ -98,7 +98,7 @@ def track_update(old: RawObject | None, new: RawObject, schema: Schema, *, manag
         own = from_fields_v1(mine[0]["fieldsV1"]) if mine else frozenset()
         held = frozenset(path for path in own if path[0] not in steps or path in after)
         kept.append(mine[0] if mine and held | gained == own else _entry(manager, held | gained, now))
-    new["metadata"]["managedFields"] = [entry for entry in kept if entry and entry["fieldsV1"]]
+    new["metadata"]["managedFields"] = _in_order(entry for entry in kept if entry and entry["fieldsV1"])
     if not new["metadata"]["managedFields"]:
         del new["metadata"]["managedFields"]
 
@@ -144,7 +144,13 @@ def _written(owned: Owned, existing: frozenset[Path], *, old: RawObject, now: Un
             entries.append(known[manager])
         elif kept:
             entries.append(_entry(manager, kept, now))
-    return entries
+    return _in_order(entries)
+
+
+def _in_order(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return entries as a server keeps them: those who applied first, then by time."""
+    keys = ("operation", "time", "manager", "apiVersion", "subresource")
+    return sorted(entries, key=lambda entry: [entry.get(key, "") for key in keys])
 
 
 def _with_parents(sets: Iterable[frozenset[Path]]) -> frozenset[Path]:

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from karpenter.runtime.kube import NotFound
 from karpenter.runtime.kubememory.resources import ApiResource
+from karpenter.sim.apiserver import usage
 from karpenter.sim.apiserver.answers import answer
 
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -18,11 +19,13 @@ _SUBRESOURCE_VERBS: Final = {
     "eviction": ("create",),
     "finalize": ("update",),
     "log": ("get",),
+    "token": ("create",),
 }
 _SUBRESOURCE_KINDS: Final = {
     "binding": ("", "v1", "Binding"),
     "eviction": ("policy", "v1", "Eviction"),
     "scale": ("autoscaling", "v1", "Scale"),
+    "token": ("authentication.k8s.io", "v1", "TokenRequest"),
 }
 _STATUS_VERBS: Final = ("get", "patch", "update")
 REVIEWS: Final = tuple(
@@ -38,7 +41,7 @@ REVIEWS: Final = tuple(
 
 def discover(request: web.Request, served: Iterable[ApiResource]) -> web.Response | None:
     """Answer a question about what is served; None when the path is about objects."""
-    kinds = [*served, *REVIEWS]
+    kinds = [*served, *REVIEWS, *usage.KINDS]
     root, *parts = [part for part in request.path.split("/") if part]
     if not parts and "as=APIGroupDiscoveryList" in request.headers.get("Accept", ""):
         return _aggregated([kind for kind in kinds if bool(kind.group) is (root == "apis")])
@@ -111,6 +114,8 @@ def _rows(kind: ApiResource) -> Iterable[dict[str, Any]]:
 
 
 def _verbs(kind: ApiResource) -> tuple[str, ...]:
+    if kind.group == usage.GROUP:
+        return ("get", "list")
     return ("create",) if kind in REVIEWS else _VERBS
 
 

@@ -28,6 +28,7 @@ _SCALARS: Final[dict[str, dict[str, Any]]] = {
     "int-or-string": {"oneOf": [{"type": "integer"}, {"type": "string"}], "format": "int-or-string"},
     "any": {},
 }
+_VERSION: Final = "v1.32"
 _QUERY: Final = ("dryRun", "fieldManager", "fieldValidation", "force", "pretty")
 _PATCHES: Final = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
@@ -46,6 +47,13 @@ def describe(request: web.Request, store: MemoryStore) -> web.Response:
     if place not in groups:
         raise NotFound("the server could not find the requested resource")
     return answer_bytes(msgspec.json.encode(_document(groups[place], store)))
+
+
+def describe_nothing(request: web.Request) -> web.Response:
+    """Answer a request for the older form with an empty document: clients look there for what v3 does not have."""
+    if "protobuf" in request.headers.get("Accept", ""):
+        return web.Response(body=b"", content_type="application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
+    return answer({"swagger": "2.0", "info": {"title": "Kubernetes", "version": _VERSION}, "paths": {}})
 
 
 def _by_place(served: Iterable[ApiResource]) -> dict[str, list[ApiResource]]:
@@ -69,7 +77,7 @@ def _document(kinds: list[ApiResource], store: MemoryStore) -> dict[str, Any]:
     for kind in kinds:
         name = _root(kind, store, components)
         paths |= _paths(kind, name)
-    info = {"title": "Kubernetes", "version": "v1.32"}
+    info = {"title": "Kubernetes", "version": _VERSION}
     return {"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": components.found}}
 
 

@@ -17,6 +17,8 @@ from karpenter.runtime.kubememory.refusals import Causes, invalid
 from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.runtime.kubememory.store import WriteOptions
 from karpenter.sim.apiserver import protobuf
+from karpenter.sim.apiserver.access import Attempt
+from karpenter.sim.apiserver.targets import Target
 
 _PATCH_TYPES: Final[Mapping[str, PatchType]] = {
     "application/json-patch+json": "json",
@@ -90,7 +92,7 @@ def write_options(request: web.Request, *, subresource: str = "") -> WriteOption
 
 def _is_dry(kind: str, values: list[str]) -> bool:
     if unknown := [value for value in values if value not in ("", "All")]:
-        raise _unsupported(kind, "dryRun", unknown[0], supported=("All",))
+        raise _unsupported(kind, "dryRun", unknown, supported=("All",))
     return "All" in values
 
 
@@ -99,7 +101,7 @@ def options_kind(kind: str) -> ApiResource:
     return ApiResource("meta.k8s.io", "v1", kind.lower(), kind)
 
 
-def _unsupported(kind: str, field: str, value: str, *, supported: tuple[str, ...]) -> Invalid:
+def _unsupported(kind: str, field: str, value: object, *, supported: tuple[str, ...]) -> Invalid:
     causes = Causes()
     causes.unsupported(field, value, supported)
     return invalid(options_kind(kind), "", causes.found)
@@ -108,6 +110,17 @@ def _unsupported(kind: str, field: str, value: str, *, supported: tuple[str, ...
 def _agent(request: web.Request) -> str:
     # As a real server: who does not name itself is named by the first word of its user agent.
     return request.headers.get("User-Agent", "unknown").partition("/")[0] or "unknown"
+
+
+def attempt_of(request: web.Request, target: Target) -> Attempt:
+    """Return what a request is about, as roles know it."""
+    resource = "/".join(part for part in (target.resource.plural, target.subresource) if part)
+    verb = {"POST": "create", "PUT": "update", "PATCH": "patch"}.get(request.method, request.method.lower())
+    if request.method == "GET":
+        verb = "watch" if is_true(request.query.get("watch")) else "get" if target.name else "list"
+    elif request.method == "DELETE" and not target.name:
+        verb = "deletecollection"
+    return Attempt(verb, target.resource.group, resource, target.namespace, target.name)
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
@@ -122,10 +135,7 @@ async def read_patch(request: web.Request) -> tuple[PatchType, Json]:
     """Return the kind of a patch and the patch. Raises BadRequest, UnsupportedMediaType."""
     patch_type = _PATCH_TYPES.get(request.content_type)
     if patch_type is None:
-        raise UnsupportedMediaType(
-            "the body of the request was in an unknown format - accepted media types include: "
-            + ", ".join(_PATCH_TYPES)
-        )
+        raise UnsupportedMediaType("415: Unsupported Media Type")
     return patch_type, await _read(request)
 
 

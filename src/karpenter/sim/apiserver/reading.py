@@ -68,7 +68,9 @@ def check_versions(request: web.Request, store: MemoryStore) -> None:
     query, causes = request.query, Causes()
     match, given = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
     is_watch, initial = is_true(query.get("watch")), "sendInitialEvents" in query
-    if initial and match != "NotOlderThan":
+    if match not in ("", "Exact", "NotOlderThan"):
+        causes.unsupported("resourceVersionMatch", match, ("Exact", "NotOlderThan", ""))
+    elif initial and match != "NotOlderThan":
         causes.forbidden(
             "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         )

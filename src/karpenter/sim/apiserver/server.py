@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hmac
 from pathlib import Path
 from typing import Final
 
@@ -12,17 +11,21 @@ from aiohttp import web
 
 from karpenter.model.errors import KarpenterError
 from karpenter.runtime import logs
-from karpenter.runtime.kube import KubeError, MethodNotAllowed, NotFound, Unauthorized
+from karpenter.runtime.kube import KubeError, MethodNotAllowed
 from karpenter.runtime.kubememory import MemoryStore
 from karpenter.sim.apiserver import writing
+from karpenter.sim.apiserver.access import Access
 from karpenter.sim.apiserver.answers import answer, refusal
 from karpenter.sim.apiserver.certificates import load_identity
 from karpenter.sim.apiserver.discovery import discover
-from karpenter.sim.apiserver.openapi import describe
-from karpenter.sim.apiserver.queries import is_true
+from karpenter.sim.apiserver.openapi import describe, describe_nothing
+from karpenter.sim.apiserver.queries import attempt_of, is_true, read_object
 from karpenter.sim.apiserver.reading import get, list_objects
 from karpenter.sim.apiserver.reviews import is_review, review
-from karpenter.sim.apiserver.targets import Target, find_target
+from karpenter.sim.apiserver.targets import Target, UnknownPathError, find_target
+from karpenter.sim.apiserver.usage import GROUP as METRICS
+from karpenter.sim.apiserver.usage import is_usage, tell_usage, usage_target
+from karpenter.sim.apiserver.users import Tokens
 from karpenter.sim.apiserver.watching import Watches
 
 log = logs.get("apiserver")
@@ -61,7 +64,8 @@ class ApiServer:
         self._wanted_port = port
         self._folder = data_dir
         self._identity = load_identity(data_dir, host=host, now=store.now())
-        self._token = f"Bearer {self._identity.token}".encode()
+        self._tokens = Tokens(store, self._identity.token)
+        self._access = Access(store)
         self._watches = Watches(store)
         self._runner: web.AppRunner | None = None
         self.port = 0
@@ -130,6 +134,8 @@ class ApiServer:
             return await self._route(request)
         except KubeError as error:
             return refusal(error)
+        except UnknownPathError:
+            return web.Response(text="404 page not found\n", status=404)
         except ConnectionResetError:
             raise  # the client went away in the middle of a watch; there is nobody to answer
         except Exception as error:  # a bug in one request must not end the server; the client is told
@@ -142,26 +148,29 @@ class ApiServer:
             return answer(_VERSION)
         if path.startswith(_OPEN):
             return web.Response(text="ok")
-        self._authenticate(request)
+        user = self._tokens.user_of(request.headers.get("Authorization", ""))
+        if path == "/openapi/v2":
+            return describe_nothing(request)
         if path.startswith("/openapi/v3"):
             return describe(request, self._store)
         if is_review(path) and request.method == "POST":
-            return await review(request)
+            return await review(request, user, self._access)
         if path.startswith(("/api/", "/apis/")) or path in ("/api", "/apis"):
             if request.method == "GET" and (found := discover(request, self._store.registry)):
                 return found
-            return await self._dispatch(request, find_target(path, self._store.registry))
+            target = usage_target(path) if is_usage(path) else find_target(path, self._store.registry)
+            self._access.check(user, attempt_of(request, target))
+            if target.subresource == "token" and request.method == "POST":
+                return answer(self._tokens.issue(target.key, await read_object(request)), status=201)
+            return await self._dispatch(request, target)
         if path == "/":
             return answer({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]})
-        raise NotFound("the server could not find the requested resource")
-
-    def _authenticate(self, request: web.Request) -> None:
-        given = request.headers.get("Authorization", "").encode()
-        if not hmac.compare_digest(given, self._token):
-            raise Unauthorized("Unauthorized")
+        raise UnknownPathError
 
     async def _dispatch(self, request: web.Request, target: Target) -> web.StreamResponse:
         store = self._store
+        if target.resource.group == METRICS:
+            return tell_usage(request, target, store)
         if target.subresource:
             return await writing.subresource(request, target, store)
         match request.method, bool(target.name):

@@ -12,6 +12,10 @@ from karpenter.runtime.kubememory.resources import ApiResource, Registry
 _OF_NAMESPACES: Final = frozenset({"status", "finalize"})
 
 
+class UnknownPathError(Exception):
+    """Nothing at all is served below a path."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A kind, and perhaps a namespace, an object, and a part of it."""
@@ -42,6 +46,8 @@ def find_target(path: str, registry: Registry) -> Target:
     if not parts or len(parts) > 3:
         raise NotFound("the server could not find the requested resource")
     plural, name, subresource = [*parts, "", ""][:3]
+    if not any((kind.group, kind.version) == (group, version) for kind in registry):
+        raise UnknownPathError
     resource = registry.find(group, version, plural)
     if namespace and not resource.namespaced:
         raise NotFound("the server could not find the requested resource")

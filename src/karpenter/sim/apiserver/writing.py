@@ -101,7 +101,7 @@ async def _evict(request: web.Request, target: Target, store: MemoryStore) -> we
     body = await read_object(request)
     name = (body.get("metadata") or {}).get("name", target.name)
     if name != target.name:
-        raise BadRequest(f"name in URL does not match name in Eviction object: {target.name!r} and {name!r}")
+        raise BadRequest("name in URL does not match name in Eviction object")
     wanted, written = body.get("deleteOptions") or {}, write_options(request)
     preconditions = wanted.get("preconditions") or {}
     options = DeleteOptions(
@@ -149,7 +149,5 @@ async def subresource(request: web.Request, target: Target, store: MemoryStore) 
         raise NotFound("the server could not find the requested resource")
     handler = _SUBRESOURCES.get((request.method, target.subresource))
     if handler is None:
-        raise MethodNotAllowed(
-            f"{request.method} is not supported on the {target.subresource!r} of {target.resource.plural}"
-        )
+        raise MethodNotAllowed("the server does not allow this method on the requested resource")
     return await handler(request, target, store)

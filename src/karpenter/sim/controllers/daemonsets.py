@@ -10,6 +10,7 @@ from karpenter.runtime import kube as api
 from karpenter.runtime.controller import DONE, Result
 from karpenter.runtime.events import ref_to
 from karpenter.runtime.kube import Conflict, NotFound, WatchEvent
+from karpenter.sim.controllers.daemonhistory import DaemonHistory
 from karpenter.sim.controllers.daemons import DaemonPlan, daemon_pod, node_of_daemon, plan_for
 from karpenter.sim.controllers.daemonupdate import Changes, daemon_set_status, next_changes, outdated
 from karpenter.sim.controllers.podstate import available_at
@@ -62,6 +63,7 @@ class DaemonSets:
         self._leaving: set[str] = set()
         """Uids of pods that were deleted and whose news have not come yet."""
         self._failures = FailureBackoff()
+        self._history = DaemonHistory(context)
 
     def watch(self, enqueue: Enqueue[ObjectKey]) -> None:
         """Look at a DaemonSet when it or one of its pods changes, and at all when a node changes in what matters."""
@@ -101,6 +103,7 @@ class DaemonSets:
             return DONE
         plan, wait_s = self._plan(one), None
         if not one.metadata.is_deleting:
+            await self._history.note(one, plan.revision)
             changes = next_changes(plan, self._informers.nodes.values(), self._by_node(one))
             wait_s = await self._carry_out(one, plan, changes)
             if changes.is_nothing:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from karpenter.model.meta import Condition, changed_condition, merged_conditions
 from karpenter.model.units import ObjectKey
 from karpenter.runtime.controller import DONE, Result
 from karpenter.runtime.kube import Conflict, NotFound, Resource, WatchEvent
@@ -12,6 +15,16 @@ from karpenter.sim.standins import Context, Enqueue
 
 _FINALIZER: Final = "kubernetes"
 _LOOK_AGAIN_S: Final = 1.0
+_FINE: Final = (
+    ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
+    ("NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    (
+        "NamespaceDeletionContentFailure",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+)
+"""What cannot fail here."""
 
 
 class Namespaces:
@@ -23,6 +36,7 @@ class Namespaces:
 
     def __init__(self, context: Context) -> None:
         self._kube = context.kube
+        self._clock = context.clock
         self._namespaces = context.informers.namespaces
         self._custom = context.informers.custom
 
@@ -41,21 +55,30 @@ class Namespaces:
         if namespace is None or not namespace.metadata.is_deleting or _FINALIZER not in namespace.spec.finalizers:
             return DONE
         custom = (metadata_only(one) for one in self._custom.resources if one.namespaced)
-        left = 0
+        left: dict[str, tuple[MetadataOnly, ...]] = {}
         for resource in (*custom, *CLEARED_WITH_NAMESPACE):
-            left += await self._clear(resource, key.name)
+            if kept := await self._clear(resource, key.name):
+                left[str(resource.plural + (f".{resource.group}" if resource.group else ""))] = kept
         if left:
+            await self._tell(namespace, left)
             return Result(_LOOK_AGAIN_S)
-        kept = [one for one in namespace.spec.finalizers if one != _FINALIZER]
-        await self._kube.patch(NAMESPACES, key.name, {"spec": {"finalizers": kept}}, subresource="finalize")
+        others = [one for one in namespace.spec.finalizers if one != _FINALIZER]
+        await self._kube.patch(NAMESPACES, key.name, {"spec": {"finalizers": others}}, subresource="finalize")
         return DONE
 
-    async def _clear(self, resource: Resource[MetadataOnly], namespace: str) -> int:
-        """Ask for the deletion of all objects of a kind; return how many there were."""
+    async def _tell(self, namespace: Namespace, left: Mapping[str, Sequence[MetadataOnly]]) -> None:
+        present, now = namespace.status.conditions, self._clock.now()
+        changed = [new for one in what_remains(left) if (new := changed_condition(present, one, now)) is not None]
+        if changed:
+            patch = {"status": {"conditions": merged_conditions(present, changed)}}
+            await self._kube.patch(NAMESPACES, namespace.metadata.name, patch, subresource="status")
+
+    async def _clear(self, resource: Resource[MetadataOnly], namespace: str) -> tuple[MetadataOnly, ...]:
+        """Ask for the deletion of all objects of a kind; return those that there were."""
         try:
             listing = await self._kube.list(resource, namespace=namespace)
         except NotFound:
-            return 0  # this cluster does not serve the kind
+            return ()  # this cluster does not serve the kind
         for one in listing.items:
             if one.metadata.is_deleting:
                 continue
@@ -63,4 +86,22 @@ class Namespaces:
                 await self._kube.delete(resource, one.metadata.name, namespace=namespace, uid=one.metadata.uid)
             except (NotFound, Conflict):
                 continue
-        return len(listing.items)
+        return listing.items
+
+
+def what_remains(left: Mapping[str, Sequence[MetadataOnly]]) -> Iterator[Condition]:
+    """Yield the conditions of a namespace that is being emptied; `left` has what is there by `plural.group`."""
+    for kind, reason, message in _FINE:
+        yield Condition(kind, "False", reason, message)
+    counts = ", ".join(f"{name} has {len(objects)} resource instances" for name, objects in sorted(left.items()))
+    yield Condition(
+        "NamespaceContentRemaining", "True", "SomeResourcesRemain", f"Some resources are remaining: {counts}"
+    )
+    holders = Counter(name for objects in left.values() for one in objects for name in one.metadata.finalizers)
+    held = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(holders.items()))
+    kind = "NamespaceFinalizersRemaining"
+    if held:
+        message = f"Some content in the namespace has finalizers remaining: {held}"
+        yield Condition(kind, "True", "SomeFinalizersRemain", message)
+    else:
+        yield Condition(kind, "False", "ContentHasNoFinalizers", "All content-preserving finalizers finished")

@@ -57,10 +57,14 @@ def _check_node_update(old: RawObject, new: RawObject, causes: Causes) -> None:
 
 
 def _default_namespace(namespace: RawObject) -> None:
-    namespace.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
     if name := namespace["metadata"].get("name"):
         labels = namespace["metadata"].setdefault("labels", {})
         labels.setdefault("kubernetes.io/metadata.name", name)
+
+
+def _begin_namespace(namespace: RawObject) -> None:
+    namespace.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+    namespace["status"] = {"phase": "Active"}
 
 
 def _default_service(service: RawObject) -> None:
@@ -157,6 +161,21 @@ def _check_claim(claim: RawObject, causes: Causes) -> None:
         causes.required("spec.resources[storage]")
 
 
+def _check_claim_update(old: RawObject, new: RawObject, causes: Causes) -> None:
+    before, after = (_fixed_of_claim(one["spec"], is_new=not old["spec"].get("volumeName")) for one in (old, new))
+    if before != after:
+        causes.forbidden(
+            "spec",
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+        )
+
+
+def _fixed_of_claim(spec: Json, *, is_new: bool) -> dict[str, Any]:
+    """Return what stays as it is; the volume, and the class where none was named, are set once."""
+    free = {"resources", "volumeAttributesClassName", *(("volumeName", "storageClassName") if is_new else ())}
+    return {name: value for name, value in spec.items() if name not in free}
+
+
 def _default_volume(volume: RawObject) -> None:
     spec = volume.setdefault("spec", {})
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
@@ -229,9 +248,7 @@ def _check_event(event: RawObject, causes: Causes) -> None:
 
 
 NODE: Final = Strategy(default=_default_node, check=_check_node, check_update=_check_node_update, brings_status=True)
-NAMESPACE: Final = Strategy(
-    default=_default_namespace, begin=lambda namespace: namespace.update(status={"phase": "Active"})
-)
+NAMESPACE: Final = Strategy(default=_default_namespace, begin=_begin_namespace)
 SERVICE: Final = Strategy(
     default=_default_service,
     begin=lambda service: service.update(status={"loadBalancer": {}}),
@@ -240,7 +257,10 @@ SERVICE: Final = Strategy(
 )
 BUDGET: Final = Strategy(begin=_begin_budget, check=_check_budget)
 CLAIM: Final = Strategy(
-    default=_default_claim, begin=lambda claim: claim.update(status={"phase": "Pending"}), check=_check_claim
+    default=_default_claim,
+    begin=lambda claim: claim.update(status={"phase": "Pending"}),
+    check=_check_claim,
+    check_update=_check_claim_update,
 )
 VOLUME: Final = Strategy(default=_default_volume, begin=lambda volume: volume.update(status={"phase": "Pending"}))
 STORAGE_CLASS: Final = Strategy(

@@ -1,4 +1,4 @@
-"""The revisions of a StatefulSet: which one its template is, which one its pods come from, which are forgotten.
+"""The revisions of a workload: which one its template is, which one its pods come from, which are forgotten.
 
 Source: kubernetes.io/docs/concepts/workloads/controllers/statefulset, Revision history.
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from karpenter.runtime.kube import RawObject
+from karpenter.runtime.kube import RawObject, Resource
 from karpenter.sim.controllers.templates import controlled_by, template_hash, template_labels
-from karpenter.sim.kinds import STATEFUL_SETS, ControllerRevision, StatefulSet
+from karpenter.sim.kinds import DAEMON_SETS, STATEFUL_SETS, ControllerRevision, DaemonSet, StatefulSet
 
 HASH: Final = "controller.kubernetes.io/hash"
 _LONGEST_PREFIX: Final = 223
+
+Workload: TypeAlias = StatefulSet | DaemonSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +31,20 @@ class History:
     """The revision that the set last settled on; None when there is none yet."""
 
 
-def sort_out(stateful_set: StatefulSet, revisions: Sequence[ControllerRevision]) -> History:
+def sort_out(workload: Workload, revisions: Sequence[ControllerRevision], *, current: str = "") -> History:
     """Return how the template as it is stands among the revisions; going back to an old one takes that one again."""
     ordered = sorted(revisions, key=_age)
-    wanted = data_of(stateful_set)
+    wanted = data_of(workload)
     equal = next((one for one in reversed(ordered) if one.data == wanted), None)
     highest = ordered[-1].revision if ordered else 0
-    name = stateful_set.status.current_revision
-    current = next((one for one in ordered if one.metadata.name == name), None)
+    settled = next((one for one in ordered if one.metadata.name == current), None)
     is_last = equal is not None and equal is ordered[-1]
-    return History(equal, highest if is_last else highest + 1, current)
+    return History(equal, highest if is_last else highest + 1, settled)
 
 
-def data_of(stateful_set: StatefulSet) -> RawObject:
+def data_of(workload: Workload) -> RawObject:
     """Return the patch that brings back the template as it is, as `kubectl rollout undo` applies it."""
-    return {"spec": {"template": {**stateful_set.spec.template, "$patch": "replace"}}}
+    return {"spec": {"template": {**workload.spec.template, "$patch": "replace"}}}
 
 
 def template_of(revision: ControllerRevision) -> RawObject:
@@ -52,11 +53,12 @@ def template_of(revision: ControllerRevision) -> RawObject:
     return {key: value for key, value in template.items() if key != "$patch"}
 
 
-def new_revision(stateful_set: StatefulSet, number: int) -> RawObject:
-    """Return the manifest of the revision for the template as it is."""
-    metadata, template = stateful_set.metadata, stateful_set.spec.template
-    data = data_of(stateful_set)
-    digest = template_hash(data, stateful_set.status.collision_count or 0)
+def new_revision(workload: Workload, number: int, *, digest: str = "") -> RawObject:
+    """Return the manifest of the revision for the template as it is; `digest` is what pods are labelled with, if so."""
+    metadata, template = workload.metadata, workload.spec.template
+    data = data_of(workload)
+    digest = digest or template_hash(data, workload.status.collision_count or 0)
+    kind: Resource[Any] = STATEFUL_SETS if isinstance(workload, StatefulSet) else DAEMON_SETS
     return {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
@@ -65,7 +67,7 @@ def new_revision(stateful_set: StatefulSet, number: int) -> RawObject:
             "namespace": metadata.namespace,
             "labels": {**template_labels(template), HASH: digest},
             "annotations": dict(metadata.annotations),
-            "ownerReferences": [controlled_by(STATEFUL_SETS, metadata)],
+            "ownerReferences": [controlled_by(kind, metadata)],
         },
         "data": data,
         "revision": number,
@@ -73,11 +75,11 @@ def new_revision(stateful_set: StatefulSet, number: int) -> RawObject:
 
 
 def forgotten(
-    stateful_set: StatefulSet, revisions: Sequence[ControllerRevision], live: Collection[str]
+    workload: Workload, revisions: Sequence[ControllerRevision], live: Collection[str]
 ) -> Sequence[ControllerRevision]:
     """Return the revisions that exceed the history limit, oldest first; those in `live`, by name, are kept."""
     old = [one for one in sorted(revisions, key=_age) if one.metadata.name not in live]
-    return old[: max(0, len(old) - stateful_set.spec.revision_history_limit)]
+    return old[: max(0, len(old) - workload.spec.revision_history_limit)]
 
 
 def _age(one: ControllerRevision) -> tuple[int, str, str]:

@@ -165,7 +165,7 @@ class StatefulSets:
 
     async def _revisions(self, one: StatefulSet) -> _Revisions | None:
         """Return the set's revisions, the one of its template made or numbered anew; None when it goes without any."""
-        found = history.sort_out(one, await self._own_revisions(one))
+        found = history.sort_out(one, await self._own_revisions(one), current=one.status.current_revision)
         update = found.equal
         if update is None:
             if one.metadata.is_deleting:
