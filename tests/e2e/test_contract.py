@@ -3,6 +3,7 @@
 Source: spec v1 §6.4, the points that a process can keep; those of a Deployment are the chart's.
 """
 
+import time
 from collections.abc import Iterator
 from json import dumps as as_json
 from typing import Any
@@ -161,6 +162,70 @@ def test_a_claim_of_a_node_class_that_does_not_exist_is_deleted(karpenter: Karpe
         }
     )
     until(lambda: name not in [one["metadata"]["name"] for one in karpenter.objects("nodeclaims")], "the claim gone")
+
+
+def test_a_claim_whose_instance_nobody_knows_is_deleted(karpenter: Karpenter) -> None:
+    """C-14: what a test writes into a claim's status is accepted, and judged by what the cloud has."""
+    name = "contract-lost"
+    spec = {"nodeClassRef": REFERENCE, "requirements": []}
+    claim = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": name}, "spec": spec}
+    karpenter.plane.apply(claim)
+
+    def found() -> dict[str, Any]:
+        return next((one for one in karpenter.objects("nodeclaims") if one["metadata"]["name"] == name), {})
+
+    until(lambda: conditions(found()).get("Launched") == "True", "the claim launched")
+    patch = as_json({"status": {"providerID": "aws:///us-west-2a/i-00000000000000000"}})
+    karpenter.plane.kubectl("patch", "nodeclaim", name, "--subresource=status", "--type=merge", f"--patch={patch}")
+    until(lambda: not found(), "the claim gone")
+
+
+@pytest.fixture
+def denial(plane: ControlPlane) -> Iterator[None]:
+    """A policy of the cluster that refuses nodes with a label."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nodes"]}
+    expression = "!has(object.metadata.labels) || !('registration' in object.metadata.labels)"
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": expression}]}
+    policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy"}
+    binding = policy | {"kind": "ValidatingAdmissionPolicyBinding"}
+    plane.apply(
+        policy | {"metadata": {"name": NAME}, "spec": spec},
+        binding | {"metadata": {"name": NAME}, "spec": {"policyName": NAME, "validationActions": ["Deny"]}},
+    )
+    yield
+    kinds = (f"validatingadmissionpolicybinding/{NAME}", f"validatingadmissionpolicy/{NAME}")
+    plane.kubectl("delete", *kinds, "--ignore-not-found")
+
+
+def test_a_node_that_is_refused_by_a_policy_registers_once_it_is_not(
+    karpenter: Karpenter, denial: None, namespace: str
+) -> None:
+    """C-16."""
+    pool = {**POOL, "metadata": {"name": "contract-denied"}}
+    template = POOL["spec"]["template"]
+    pool["spec"] = {
+        **POOL["spec"],
+        "template": {**template, "metadata": {"labels": {"registration": "fail"}}},
+    }
+    pod = a_pod("denied", namespace)
+    pod["spec"]["nodeSelector"] = {"registration": "fail"}
+    karpenter.plane.apply(pool, pod)
+
+    def found() -> dict[str, str]:
+        claims = [
+            one for one in karpenter.objects("nodeclaims") if one["metadata"]["name"].startswith("contract-denied")
+        ]
+        return conditions(claims[0]) if claims else {}
+
+    until(lambda: found().get("Launched") == "True", "the claim launched")
+    time.sleep(5.0)
+    assert found().get("Registered") != "True"
+    assert karpenter.metric("karpenter_nodeclaims_created_total", nodepool="contract-denied") == 1
+    karpenter.plane.kubectl("delete", f"validatingadmissionpolicybinding/{NAME}")
+    until(lambda: found().get("Registered") == "True", "the node registered")
+    karpenter.plane.kubectl("delete", "pod", "denied", f"--namespace={namespace}", "--wait=false")
+    karpenter.plane.kubectl("delete", "nodepool", "contract-denied", "--wait=false")
+    until(lambda: not karpenter.nodes("contract-denied") and not found(), "the pool's node gone")
 
 
 def test_deleting_a_claim_taints_its_node_at_once_and_says_when_the_instance_ends(karpenter: Karpenter) -> None:
