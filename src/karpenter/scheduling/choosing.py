@@ -109,7 +109,7 @@ class Chooser:
         case = self._case(bins, row)
         at = np.flatnonzero(case.sized)
         price = case.frame.price[at].min(axis=2)
-        first = price.argmin(axis=0)
+        first = (price * self._columns.slowness[case.frame.columns[at], None]).argmin(axis=0)
         cores = self._machines.cores[case.frame.columns[at]]
         return Quote(price[first, np.arange(price.shape[1])], cores[first])
 
@@ -136,7 +136,7 @@ class Chooser:
 
     def _listed(self, case: _Case, price: Floats, without: frozenset[str]) -> Ints:
         """Return the types to list, cheapest first, as positions in the frame."""
-        asked, least = case.frame.asked, price.min(axis=(1, 2))
+        asked, least = case.frame.asked, price.min(axis=(1, 2)) * self._columns.slowness[case.frame.columns]
         fits, sized = (_cheapest_first(mask, least) for mask in (case.fits, case.sized))
         if not self._policy.rails:
             return shortened(asked, fits, self._most_types)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
+from types import MappingProxyType
 
 import numpy as np
 
@@ -45,6 +47,8 @@ class Columns:
     price: Floats
     """USD per hour of what can be had now within the lane's zones and capacity types (N×Z×K); else infinite."""
     well_known: frozenset[str]
+    slowness: Floats
+    """What prices are multiplied with to be compared: the inverse speed of a vCPU (N)."""
     spectra: Mapping[int, tuple[Spectrum, ...]] = field(default_factory=dict)
     """What minValues ask of the columns of a lane, by these; lanes that they do not bind are left out."""
     peers: Mapping[int, Ints] = field(default_factory=dict)
@@ -169,8 +173,12 @@ def columns_of(
     well_known: frozenset[str],
     most_pods: int | None,
     keeps_min_values: bool = True,
+    performance: Mapping[str, float] = MappingProxyType({}),
 ) -> Columns:
-    """Return the table for these lanes; `daemons` holds each lane's overhead, `most_pods` caps pods per node."""
+    """Return the table for these lanes; `daemons` holds each lane's overhead, `most_pods` caps pods per node.
+
+    `performance` is the speed of a vCPU by instance family, 1 for those not named.
+    """
     zones = tuple(sorted({zone for lane in lanes for zone in lane.table.zones}))
     kinds = tuple(sorted({kind for lane in lanes for kind in lane.table.capacity_types}))
     blocks = [
@@ -192,8 +200,17 @@ def columns_of(
         loads=tuple(daemons),
         price=np.concatenate(prices),
         well_known=well_known,
+        slowness=np.concatenate([np.ones(0), *map(_slowness, lanes, kept, repeat(performance))]),
     )
     return _with_min_values(columns, are_kept=keeps_min_values)
+
+
+def _slowness(lane: Lane, kept: Ints, performance: Mapping[str, float]) -> Floats:
+    if not performance:
+        return np.ones(len(kept))
+    families = [lane.table.types[kind].requirements.allowed(labels.INSTANCE_FAMILY) for kind in kept.tolist()]
+    speeds = [performance.get(min(family.values, default=""), 1.0) for family in families]
+    return 1.0 / np.array(speeds, dtype=np.float64)
 
 
 def _with_min_values(columns: Columns, *, are_kept: bool) -> Columns:

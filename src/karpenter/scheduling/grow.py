@@ -97,7 +97,8 @@ class Grower:
 
     def _price(self, column: int, item: Item) -> float:
         columns = self.bins.columns
-        return float(np.where(columns.row(item.rule)[column], columns.price[column], np.inf).min())
+        least = np.where(columns.row(item.rule)[column], columns.price[column], np.inf).min()
+        return float(least * columns.slowness[column])
 
     def _open(self, column: int, item: Item, count: int) -> None:
         row = self.bins.open(column, np.isfinite(self.bins.columns.price[column]))

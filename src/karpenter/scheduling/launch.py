@@ -137,7 +137,7 @@ class Launcher:
             clique=shapes.clique,
             most=shapes.most,
             room=self.bins.columns.room[offers.column],
-            price=prices + self.node_fee,
+            price=prices * self.bins.columns.slowness[offers.column] + self.node_fee,
             admits=admits,
             charge=self.budget.charge[offers.column],
             budget=self.budget.left,

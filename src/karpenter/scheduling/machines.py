@@ -62,7 +62,7 @@ class Machines:
         return column, float(price[column] - self.together(rules)[1][now])
 
     def together(self, rules: frozenset[NodeRule]) -> tuple[Bools, Floats]:
-        """Return where pods of all rules may be together (N×Z×K), and the least price there (N)."""
+        """Return where pods of all rules may be together (N×Z×K), and the least price there, by speed (N)."""
         found = self._joint.get(rules)
         if found is None:
             joint = np.isfinite(self._columns.price)
@@ -70,7 +70,8 @@ class Machines:
                 joint = joint & self._columns.row(rule)
             if self._columns.peers and len({self._columns.code(rule) for rule in rules}) > 1:
                 joint[list(self._columns.peers)] = False
-            found = self._joint[rules] = joint, np.where(joint, self._columns.price, np.inf).min(axis=(1, 2))
+            least = np.where(joint, self._columns.price, np.inf).min(axis=(1, 2))
+            found = self._joint[rules] = joint, least * self._columns.slowness
         return found
 
     def sized(self, bins: Bins, row: int, *more: Item) -> Bools:

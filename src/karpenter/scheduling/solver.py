@@ -263,6 +263,7 @@ class _Setting:
             well_known=self._well_known,
             most_pods=policy.max_pods_per_node if policy.rails else None,
             keeps_min_values=policy.min_values == "Strict",
+            performance=dict(policy.performance),
         )
 
     def work(self, reporter: Reporter | None) -> Work:
