@@ -1,16 +1,19 @@
 """Why pods and nodes are where they are, and what else was possible at which price."""
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from karpenter.model import labels
 from karpenter.model.core import Pod
 from karpenter.model.units import PoolKey
-from karpenter.scheduling import Demand, Options, solve
+from karpenter.scheduling import Demand, Options, Snapshot, solve
 from karpenter.scheduling.explain import Alternative, Binding, Explanation, Offering, Plan, explain_node, explain_pod
 from tests.builders import a_daemon, a_node_view, a_pod, a_snapshot
+from tests.scheduling import worlds
 from tests.scheduling.toys import on_demand, pods, toys
 
 ZONE, TYPE = labels.ZONE, labels.INSTANCE_TYPE
@@ -234,3 +237,21 @@ def test_a_node_that_is_there_says_what_the_plan_brings_it() -> None:
 def test_a_node_that_nobody_knows_is_an_error() -> None:
     with pytest.raises(KeyError):
         explain_node(a_plan([a_pod()]), "gone")
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=int(os.environ.get("SOLVER_EXAMPLES", "20")))
+@given(worlds.snapshots(limited=True), worlds.pod_lists())
+def test_everything_in_a_plan_can_be_explained(snapshot: Snapshot, wanted: tuple[Pod, ...]) -> None:
+    demand, options = Demand.each(wanted), Options(rounds=0)
+    plan = Plan(snapshot, demand, solve(snapshot, demand, options), options)
+    for pod in wanted:
+        found = explain_pod(plan, pod)
+        place = plan.solution.placements.get(pod.metadata.key)
+        assert (found.place.name if found.place else None) == place
+        assert bool(found.reasons) == (place is None)
+        assert place not in {name for each in found.other_nodes for name in each.nodes}
+    for name in (*plan.claims, *(view.name for view in snapshot.nodes if not view.is_deleting)):
+        assert explain_node(plan, name).place is not None
