@@ -193,7 +193,7 @@ class Judge:
             miss = self._nothing_there(lane, holding, term) or self._port_of_daemon(lane, subject, holding)
             miss = miss or self._too_few_values(lane, holding, term) or self._limit(lane, holding)
             if miss is not None or not subject.obstacles:
-                yield miss or self._limits_together(lane)
+                yield miss or self._left_over(lane)
             else:
                 yield from (_Miss(5, "pod", other.code, other.message, other.subject) for other in subject.obstacles)
 
@@ -266,8 +266,11 @@ class Judge:
             return _Miss(5, "cloud", "OfferingUnavailable", message)
         return _Miss(5, "cloud", "NotOffered", f"no type that would do is offered ({where})")
 
-    def _limits_together(self, lane: Lane) -> _Miss:
+    def _left_over(self, lane: Lane) -> _Miss:
         """Return that the plan could use nothing of what the pool's limits leave, though single machines would fit."""
+        if not lane.view.pool.limits:
+            message = "nothing in this pool keeps it out, but the plan for all pods together left it over"
+            return _Miss(6, "pool", "LeftOver", message)
         pool, left = lane.view.pool, dict(zip(self.budget.names, self.budget.left.tolist(), strict=True))
         used = {resource: limit - int(left[pool.key, resource]) for resource, limit in pool.limits.items()}
         share = {resource: used[resource] / max(limit, 1) for resource, limit in pool.limits.items()}
@@ -275,7 +278,7 @@ class Judge:
         told = [name for name in fullest if share[name] > _NOTABLE_SHARE] or fullest[:1]
         parts = (f"{shown(name, used[name])} of {shown(name, pool.limits[name])} {name}" for name in told)
         message = f"what the pool's limits leave fits no machine of the plan: {', '.join(parts)} in use or planned"
-        return _Miss(6, "pool", "LimitsExceeded", message, fullest[0] if fullest else "")
+        return _Miss(6, "pool", "LimitsExceeded", message, fullest[0])
 
     def _retry(self, table: TypeTable, there: Bools) -> str:
         """Return in words when the first of these offerings (T×Z×K) is asked for again; empty when nobody knows."""

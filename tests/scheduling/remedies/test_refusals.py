@@ -213,6 +213,13 @@ def test_a_zone_that_a_volume_is_in_is_to_be_allowed() -> None:
     assert group.remedy.message == f"allow {ZONE} c in Provisioner default (now In [a, b])"
 
 
+def test_a_demand_that_keeps_a_pod_from_its_own_volume_is_to_be_dropped() -> None:
+    volumes = volumes_of(a_volume("disk", zone="c"), a_volume_claim("data", volume="disk"))
+    assert (
+        fix([using("db", "data", node_selector={ZONE: "a"})], volumes=volumes) == f"drop its demand for {ZONE} In [a]"
+    )
+
+
 # --- other pods -------------------------------------------------------------------------------------------------------
 
 

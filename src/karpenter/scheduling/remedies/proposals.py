@@ -10,7 +10,7 @@ from karpenter.model.core import Pod
 from karpenter.model.labels import canonical
 from karpenter.model.resources import CPU, NODES
 from karpenter.scheduling.catalog import PLACE_KEYS, table_of
-from karpenter.scheduling.classes import Surroundings, group
+from karpenter.scheduling.classes import Profile, Surroundings, group
 from karpenter.scheduling.daemons import daemons_of
 from karpenter.scheduling.defaults import Defaults
 from karpenter.scheduling.obstacles import shown_port
@@ -25,9 +25,7 @@ from karpenter.scheduling.snapshot import PoolView, Snapshot
 from karpenter.scheduling.solution import Miss, Reason
 from karpenter.scheduling.stores import stores_of
 
-_OF_LABELS = frozenset(
-    {"RequirementsConflict", "LabelUndefined", "NoMatchingInstanceType", "VolumeConflict", "ExcludesPools"}
-)
+_OF_LABELS = frozenset({"RequirementsConflict", "LabelUndefined", "NoMatchingInstanceType", "ExcludesPools"})
 _OF_PLACES = frozenset({"NotOffered", "OfferingUnavailable"})
 _OF_PODS = frozenset({"TopologySpread", "PodAffinity", "PodAntiAffinity", "KeptOffByPods"})
 
@@ -51,7 +49,7 @@ def proposals(world: World, example: Pod, reasons: Iterable[Reason]) -> list[Pro
     """Return what might help the pods of the world, for which `example` asks most; what is tried first comes first."""
     views = {view.pool.key: view for view in world.snapshot.pools}
     known = [(at, reason, None if reason.pool is None else views[reason.pool]) for at, reason in enumerate(reasons)]
-    question = _Question(world, example, _rule(world.snapshot, example))
+    question = _Question(world, example, _profile(world.snapshot, example))
     weighed = [entry for at, reason, view in known for entry in _of_reason(question, reason, view, at=at)]
     unique: dict[tuple[Change, ...], _Weighed] = {}
     for entry in sorted(weighed, key=lambda entry: entry.key):
@@ -65,18 +63,22 @@ class _Question:
 
     world: World
     example: Pod
-    rule: NodeRule
+    profile: Profile
+
+    @property
+    def rule(self) -> NodeRule:
+        """What the pods demand of a node with every preference given up; without terms where they contradict."""
+        return required_rule(self.profile)
 
     def need(self) -> Need:
         snapshot = self.world.snapshot
         return Need(self.rule, requests_of(self.example), daemons_of(snapshot), labels.WELL_KNOWN | snapshot.well_known)
 
 
-def _rule(snapshot: Snapshot, pod: Pod) -> NodeRule:
-    """Return what a pod demands of its node with every preference given up."""
+def _profile(snapshot: Snapshot, pod: Pod) -> Profile:
     surroundings = Surroundings(stores_of(snapshot, (pod,), ()), Defaults.of(snapshot, ()), {})
     (profile,) = group((pod,), surroundings).profiles
-    return required_rule(profile)
+    return profile
 
 
 def _of_reason(question: _Question, reason: Reason, view: PoolView | None, *, at: int) -> Iterator[_Weighed]:
@@ -90,7 +92,9 @@ def _of_reason(question: _Question, reason: Reason, view: PoolView | None, *, at
 
 
 def _of_miss(question: _Question, miss: Miss, view: PoolView | None) -> Iterator[Candidate]:
-    if miss.code in _OF_LABELS:
+    if miss.code == "VolumeConflict":
+        yield from _of_labels(question, {key for place in question.profile.volumes for key in place})
+    elif miss.code in _OF_LABELS:
         yield from _of_labels(question, {miss.subject})
     elif miss.code in _OF_PLACES:
         yield from _of_labels(question, PLACE_KEYS)
@@ -108,7 +112,7 @@ def _of_miss(question: _Question, miss: Miss, view: PoolView | None) -> Iterator
 
 
 def _of_labels(question: _Question, keys: Iterable[str]) -> Iterator[Candidate]:
-    for term in question.rule.terms:
+    for term in question.profile.terms:
         for key in sorted(keys):
             if key in term:
                 yield pod_changes.drop_label(term[key])
