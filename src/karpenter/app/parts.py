@@ -72,7 +72,7 @@ class Parts:
             clock=clock,
             metrics=metrics,
             namespace=namespace,
-            watches_selectors=bool(settings.policy.default_spread),
+            watches_selectors=bool(settings.policy.default_spread) or settings.policy.workload_share is not None,
         )
         self.recorder = EventRecorder(client, clock, metrics=metrics)
         self.memory = Memory(client, clock=clock, namespace=namespace, backoff=_backoff("memory"))

@@ -14,6 +14,7 @@ import msgspec
 
 from karpenter.model.core import Pod, Service, TopologySpreadConstraint
 from karpenter.model.meta import LabelSelector
+from karpenter.scheduling.rails.workload import WorkloadShares
 from karpenter.scheduling.snapshot import Snapshot
 
 _TEMPLATE_HASH: Final = "pod-template-hash"
@@ -83,19 +84,31 @@ class Defaults:
     """Those with a selector, by namespace."""
     workloads: Mapping[tuple[str, str, str], LabelSelector]
     """Selectors by namespace, kind and name of the controller."""
+    shares: WorkloadShares | None = None
+    """What keeps a workload's replicas apart beside these; None when nothing does."""
     _codes: dict[bytes, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, snapshot: Snapshot, constraints: tuple[TopologySpreadConstraint, ...]) -> Defaults:
+    def of(
+        cls,
+        snapshot: Snapshot,
+        constraints: tuple[TopologySpreadConstraint, ...],
+        shares: WorkloadShares | None = None,
+    ) -> Defaults:
         """Return the defaults for the pods of a snapshot."""
         services: dict[str, list[Service]] = {}
         for service in snapshot.services if constraints else ():
             if service.spec.selector:
                 services.setdefault(service.metadata.namespace, []).append(service)
-        return cls(constraints, services, snapshot.selectors)
+        return cls(constraints, services, snapshot.selectors, shares)
 
     def spread(self, pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
-        """Return the spread constraints that hold for a pod: its own, or the cluster's."""
+        """Return the spread constraints that hold for a pod: its own or the cluster's, and that of its workload."""
+        workload = next(self._of_controller(pod), None) if self.shares else None
+        apart = self.shares.constraint(pod, workload) if self.shares and workload else None
+        return (*self._stated(pod), apart) if apart else self._stated(pod)
+
+    def _stated(self, pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
         own = pod.spec.topology_spread_constraints
         selector = self._selector(pod) if self.constraints and not own else None
         if selector is None:
@@ -104,7 +117,7 @@ class Defaults:
 
     def code(self, pod: Pod) -> int:
         """Return a number that is the same for pods that are given the same, 0 for those that are given nothing."""
-        if not self.constraints or pod.spec.topology_spread_constraints:
+        if not self.shares and (not self.constraints or pod.spec.topology_spread_constraints):
             return 0
         given = self.spread(pod)
         return self._codes.setdefault(_encode(given), len(self._codes) + 1) if given else 0

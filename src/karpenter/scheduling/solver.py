@@ -50,6 +50,7 @@ from karpenter.scheduling.obstacles import Obstacles
 from karpenter.scheduling.policy import Options, Policy
 from karpenter.scheduling.preferences import policy_for
 from karpenter.scheduling.rails.size import sizes_of
+from karpenter.scheduling.rails.workload import workload_shares
 from karpenter.scheduling.reasons import Judge
 from karpenter.scheduling.reporter import Kept, Reporter, StopCheck, never, unheard
 from karpenter.scheduling.rules import NOMINATION, Level, NodeRule, levels_of, required_rule
@@ -227,7 +228,9 @@ class _Setting:
         self._nodes = nodes_of(snapshot.nodes)
         self._stores = stores_of(snapshot, demand.pods, self._nodes.views)
         visible = keys_of_the_bound(self._nodes)
-        defaults = Defaults.of(snapshot, options.policy.default_spread)
+        defaults = Defaults.of(
+            snapshot, options.policy.default_spread, workload_shares(options.policy, snapshot, demand.pods)
+        )
         surroundings = Surroundings(self._stores, defaults, self._nodes.hostnames)
         self.grouping = group(demand.pods, surroundings, visible=visible)
         self.ladders = _ladders(self.grouping, snapshot, options.policy)
