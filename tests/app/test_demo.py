@@ -95,6 +95,8 @@ async def test_with_the_sample_it_settles_and_ends_with_0_and_meanwhile_serves_p
             assert [name for name in await node_names(client) if name not in page] == []
             metrics = await (await session.get(f"{demo.page}metrics")).text()
             assert "karpenter_nodeclaims_created_total" in metrics
+            assert "karpenter_event_loop_lag_seconds_count" in metrics
+            assert "karpenter_event_loop_lag_seconds_count 0.0" not in metrics
         await demo.process.communicate()
         assert demo.process.returncode == 0
 

@@ -29,6 +29,8 @@ from karpenter.app.settings import Settings, read_settings
 from karpenter.model.catalog import load_catalog
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock, WallClock
+from karpenter.runtime.controller import run_all
+from karpenter.runtime.cpu import LoopLag
 from karpenter.sim.apiserver import ApiServer, ApiServerError
 from karpenter.sim.kubelet import StartupTaints
 from karpenter.sim.scenario.player import Player
@@ -138,7 +140,7 @@ async def _demo(settings: Settings, options: DemoOptions) -> int:
 async def _run(cluster: EmbeddedCluster, clock: Clock, options: DemoOptions, *, where: Whereabouts) -> int:
     """Run until it is interrupted, or has settled if that ends it; return the exit status."""
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(cluster.run(), name="cluster")
+        running = group.create_task(run_all(cluster, LoopLag(clock, cluster.metrics)), name="cluster")
         await cluster.wait_ready()
         if options.sample:
             await apply_sample(cluster.client, custom_catalog=options.cluster.catalog is not None)

@@ -21,6 +21,7 @@ from karpenter.model.catalog import load_catalog
 from karpenter.runtime import kube, logs
 from karpenter.runtime.clock import Clock, WallClock
 from karpenter.runtime.controller import run_all
+from karpenter.runtime.cpu import LoopLag
 from karpenter.runtime.kube import KubeClient, NotFound
 from karpenter.runtime.kubehttp import HttpKubeClient, find_connection
 from karpenter.runtime.kubehttp.connection import ConnectionSettingsError
@@ -141,7 +142,7 @@ async def _work(client: KubeClient, clock: Clock, assembly: Assembly, *, metrics
     process = settings.process
 
     async def work() -> None:
-        await run_all(assembly, nodes)
+        await run_all(assembly, nodes, LoopLag(clock, metrics))
 
     if process.disable_leader_election:
         await work()

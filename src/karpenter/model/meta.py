@@ -14,7 +14,7 @@ import msgspec
 from karpenter.model.units import ObjectKey, UnixSeconds, from_rfc3339, to_rfc3339
 
 
-class OwnerReference(msgspec.Struct, frozen=True, rename="camel"):
+class OwnerReference(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Who an object belongs to; the owner's deletion cascades."""
 
     api_version: str
@@ -25,7 +25,7 @@ class OwnerReference(msgspec.Struct, frozen=True, rename="camel"):
     block_owner_deletion: bool | None = None
 
 
-class ObjectMeta(msgspec.Struct, frozen=True, rename="camel"):
+class ObjectMeta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Name, identity, labels and life of an object."""
 
     name: str = ""
@@ -74,7 +74,7 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel"):
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 
-class Condition(msgspec.Struct, frozen=True, rename="camel"):
+class Condition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One observed fact about an object."""
 
     type: str
@@ -121,7 +121,7 @@ def merged_conditions(conditions: Iterable[Condition], changed: Iterable[Conditi
     return [{key: value for key, value in entry.items() if value is not None} for entry in raw]
 
 
-class SelectorExpression(msgspec.Struct, frozen=True, rename="camel"):
+class SelectorExpression(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One expression of a label selector or node selector term."""
 
     key: str
@@ -143,7 +143,7 @@ class SelectorExpression(msgspec.Struct, frozen=True, rename="camel"):
                 return False
 
 
-class LabelSelector(msgspec.Struct, frozen=True, rename="camel"):
+class LabelSelector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A query over labels: all entries must hold. Empty matches everything; an absent selector matches nothing."""
 
     match_labels: dict[str, str] = {}

@@ -13,7 +13,7 @@ PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 
 
-class Taint(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class Taint(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A node's mark that keeps pods away unless they tolerate it."""
 
     key: str
@@ -30,7 +30,7 @@ class Taint(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
         return f"{self.key}{value}:{self.effect}"
 
 
-class Toleration(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class Toleration(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A pod's permission to run beside a taint."""
 
     key: str = ""
