@@ -57,14 +57,22 @@ def pack(problem: Problem, *, rounds: int = 0, progress: Progress = unheard) -> 
     rounds = math.ceil(rounds * ease)
     if ease >= _TOO_HARD:
         mixture.begin(_SEEDS)
-        mixture.improve(_FIRST_ROUNDS + rounds, progress=progress)
+        mixture.improve(_FIRST_ROUNDS, progress=progress)
     whole = mixture.unfolded(folded, problem)
+    members = []
+    if rounds and ease >= _TOO_HARD:
+        if len(problem.count) <= _FEW_SHAPES:
+            # Rounding is chance: more effort must not be unlucky where the first answer was not.
+            members.append(_best_of(whole, rounded(whole)))
+        mixture.improve(rounds, progress=progress)
+        whole = mixture.unfolded(folded, problem)
     whole.improve(rounds // _SHARE_UNFOLDED)
-    first = rounded(whole)
+    last = rounded(whole)
     fills = rounds * _REFINED
-    if first.unplaced and first.machines <= _HANDFUL:
+    if last.unplaced and last.machines <= _HANDFUL:
         fills = max(fills, _LEAST_REFINED)
-    return refined(whole, _best_of(whole, first), fills=fills, dice=dice, progress=progress)
+    best = min([*members, _best_of(whole, last)], key=Packing.rank)
+    return refined(whole, best, fills=fills, dice=dice, progress=progress)
 
 
 def _best_of(mixture: Mixture, packing: Packing) -> Packing:
