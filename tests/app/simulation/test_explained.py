@@ -114,8 +114,8 @@ def test_a_pod_without_a_place_is_told_what_would_help(desk: Desk) -> None:
 def test_a_terminal_reads_it_in_short_blocks(desk: Desk) -> None:
     lines = printed(desk, "web-0", a_deployment(cpu="3", memory="6Gi"))
     assert lines[0] == "Pod shop/web-0: new node toy-1, medium spot in a of NodePool toy, $0.0500 an hour"
-    assert "type large large spot a 0.1000 +100 % costs more" in lines
-    assert "capacity type on-demand medium on-demand a 0.2000 +300 % costs more" in lines
+    assert "type large spot a 0.1000 +100 % costs more" in lines
+    assert "capacity type on-demand medium a 0.2000 +300 % costs more" in lines
 
 
 def test_a_node_is_told_what_comes_and_what_is_left(desk: Desk) -> None:

@@ -101,7 +101,7 @@ def _verdict(each: Alternative, place: Place | None) -> str:
         return "costs more"
     if each.offering.price == place.price:
         return "costs the same"
-    return "would be cheaper here, but not for the whole plan, or limits and rails keep it out"
+    return "cheaper; limits, rails or the rest of the plan decided"
 
 
 def _offer(each: Alternative, place: Place | None) -> Iterator[str]:
@@ -109,7 +109,8 @@ def _offer(each: Alternative, place: Place | None) -> Iterator[str]:
     if offering is None:
         yield from ("", "", "")
         return
-    yield " ".join((offering.instance_type, offering.capacity_type, offering.zone))
+    parts = offering.instance_type, offering.capacity_type, offering.zone
+    yield " ".join(part for part in parts if part != each.name)
     yield f"{offering.price:.4f}"
     base = place.price if place is not None else None
     yield f"{100 * (offering.price / base - 1):+.0f} %" if base else ""
