@@ -41,6 +41,8 @@ class Fault:
 
 
 _SOUND: Final = Fault("", "")
+INVALID: Final = "InvalidPod"
+"""The code of pods that say something which cannot be read, a request that is no quantity among it."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ class _Reader:
         if pod.spec.resource_claims:
             fault = Fault("ResourceClaims", f"it asks for devices by {_claimed(pod)}; no node is launched for these")
         if isinstance(requests, str):
-            fault = Fault("InvalidPod", requests)
+            fault = Fault(INVALID, requests)
         else:
             amounts = {**requests, **dict(needs.amounts)}
         profile = self.made.get(place)
@@ -220,7 +222,7 @@ class _Reader:
             if profile is None:
                 profile = self.made[place] = _profile(pod, self._surroundings)
         except ValueError as error:
-            fault = fault or Fault("InvalidPod", str(error))
+            fault = fault or Fault(INVALID, str(error))
             profile = Profile(pod.metadata.namespace, (), (), (), (), (), (), None)
         priority = pod.spec.priority or 0
         return PodClass((pod,), amounts, profile=0, priority=priority, fault=fault, shared=needs.shared), profile

@@ -218,6 +218,11 @@ def test_a_pod_without_a_place_has_its_reasons() -> None:
     assert [reason.code for reason in found.reasons] == ["InsufficientResources"]
 
 
+def test_a_pod_that_cannot_be_read_has_that_as_its_reason() -> None:
+    found = explained([a_pod(cpu="two")])
+    assert (found.place, [reason.code for reason in found.reasons]) == (None, ["InvalidPod"])
+
+
 # --- nodes ------------------------------------------------------------------------------------------------------------
 
 

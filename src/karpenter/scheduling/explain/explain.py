@@ -15,7 +15,7 @@ from karpenter.model.units import ObjectKey
 from karpenter.scheduling.aftermath import aftermath
 from karpenter.scheduling.amounts import shown
 from karpenter.scheduling.catalog import PLACE_KEYS
-from karpenter.scheduling.classes import Profile, Surroundings, group
+from karpenter.scheduling.classes import INVALID, Profile, Surroundings, group
 from karpenter.scheduling.daemons import Daemon, daemons_of
 from karpenter.scheduling.defaults import Defaults
 from karpenter.scheduling.demand import Demand
@@ -95,6 +95,9 @@ def explain_pod(plan: Plan, pod: Pod) -> Explanation:
     if key not in plan.pods and key in plan.running:
         return _explain_running(plan, pod, plan.running[key][1])
     name = plan.solution.placements.get(key)
+    reasons = next((each.reasons for each in plan.solution.unschedulable if each.pod.metadata.key == key), ())
+    if any(reason.code == INVALID for reason in reasons):
+        return Explanation("pod", str(key), None, (), reasons=reasons)
     profile = plan.profile(pod)
     requests = requests_of(pod)
     rooms = rooms_of(plan.snapshot.nodes, plan.later.nodes, plan.daemons, requests=requests)
@@ -107,7 +110,6 @@ def explain_pod(plan: Plan, pod: Pod) -> Explanation:
         found, why = (), tuple(_why_node(plan, plan.load([pod]), name))
     else:
         found, why = (), ()
-    reasons = next((each.reasons for each in plan.solution.unschedulable if each.pod.metadata.key == key), ())
     return Explanation(
         "pod",
         str(key),

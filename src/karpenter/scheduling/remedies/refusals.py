@@ -14,6 +14,7 @@ from karpenter.model.core import Pod
 from karpenter.model.resources import CPU, NODES
 from karpenter.model.units import PoolKey
 from karpenter.scheduling.aftermath import aftermath
+from karpenter.scheduling.classes import INVALID
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.policy import Options
 from karpenter.scheduling.remedies.change import Candidate, Proposal, Remedy, World, remedy_of
@@ -28,7 +29,7 @@ from karpenter.scheduling.solver import solve
 
 _BY_AMOUNT = frozenset({"InsufficientResources", "LimitExceeded", "LimitsExceeded", "MinValuesUnmet"})
 """Reasons that are the same kind of trouble although every pod has its own figures."""
-_HOPELESS = frozenset({"InvalidPod", "NotPlannedFor", "NoPools", "NoRoom", "GroupIncomplete"})
+_HOPELESS = frozenset({INVALID, "NotPlannedFor", "NoPools", "NoRoom", "GroupIncomplete"})
 """Reasons that no change which could be tried here would remove."""
 _PODS_A_SOLVE = 500
 _SLACK = 0.1
