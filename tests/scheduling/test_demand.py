@@ -35,7 +35,7 @@ def test_a_check_launches_nothing() -> None:
 
 
 def test_no_pods_need_no_machines() -> None:
-    assert solved(Demand(())) == Solution(lower_bound=0.0)
+    assert solved(Demand(())) == Solution(lower_bound=0.0, rails_cost=0.0)
 
 
 def test_a_stopped_solve_says_so_and_judges_no_pod() -> None:
