@@ -4,7 +4,8 @@ Recorded inputs and the results of the Go Karpenter are read from `--inputs` (or
 where there are none, the same mixes are generated and there is nothing to compare with. CPU time is that of grouping
 and solving, pods and catalogue read beforehand. Modes: *first* and *free* are price alone (`policy.rails=off`,
 `policy.nodeFee=0`) without and with the default effort, *rails* is the default policy; see `modes.py` for the others.
-`ARGS=growth` measures how cost grows instead, see `growth.py`.
+`ARGS=growth` measures how cost grows instead, see `growth.py`; `ARGS=binding` what plans come to once a default
+scheduler binds their pods, see `binding.py`, which is also printed after all races.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import growth
+from benchmarks import binding, growth
 from benchmarks.inputs import Scenario
 from benchmarks.modes import MODES
 from benchmarks.races import Peer, default_inputs, races
@@ -47,14 +48,15 @@ _HEADINGS = (
 def main() -> None:
     """Run the races that the command line names, all of them by default."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", help="scenarios, all by default; or `growth`")
+    parser.add_argument("names", nargs="*", help="scenarios, all by default; or `growth`, `binding`")
     parser.add_argument("--inputs", type=Path, default=default_inputs(), help="folder of recorded inputs")
     parser.add_argument("--modes", help=f"comma-separated, all by default: {', '.join(mode.name for mode in MODES)}")
     parser.add_argument("--no-judge", action="store_true", help="do not verify the plans, ours and the peer's")
     arguments = parser.parse_args()
     console = Console(width=170)
-    if arguments.names == ["growth"]:
-        console.print(growth.table(arguments.inputs))
+    others = {"growth": growth.table, "binding": binding.table}
+    if len(arguments.names) == 1 and arguments.names[0] in others:
+        console.print(others[arguments.names[0]](arguments.inputs))
         return
     wanted = arguments.modes.split(",") if arguments.modes else [mode.name for mode in MODES]
     table = Table(title="Solver against Go Karpenter with one worker")
@@ -68,6 +70,8 @@ def main() -> None:
                 table.add_row(race.name, mode.name, *_row(*prepared, peer=known, judge=not arguments.no_judge))
                 console.print(f"{race.name}, {mode.name}: done", style="dim", highlight=False)
     console.print(table)
+    if not arguments.names:
+        console.print(binding.table(arguments.inputs))
 
 
 def _row(race: Scenario, options: Options, *, peer: Peer, judge: bool) -> tuple[str, ...]:
