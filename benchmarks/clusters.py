@@ -16,15 +16,11 @@ from benchmarks.inputs import Catalogue, decode_catalogue, decode_pool, snapshot
 from karpenter.model import labels
 from karpenter.model.core import Node, Pod
 from karpenter.model.instancetype import InstanceType
+from karpenter.model.meta import OwnerReference
 from karpenter.model.nodepool import Budget, Disruption, NodePool
 from karpenter.scheduling.snapshot import NodeView, Snapshot
 
 EVERYTHING = Budget("100%")
-
-
-def names_of_clusters(folder: Path) -> tuple[str, ...]:
-    """Return the names of all clusters of an inputs folder."""
-    return tuple(sorted(path.name.removesuffix(".json.gz") for path in (folder / "clusters").glob("*.json.gz")))
 
 
 def load_cluster(folder: Path, name: str, catalogues: dict[str, Catalogue]) -> Snapshot:
@@ -37,13 +33,20 @@ def load_cluster(folder: Path, name: str, catalogues: dict[str, Catalogue]) -> S
     pool = replace(decode_pool(described["nodePool"]), disruption=Disruption(budgets=(EVERYTHING,)))
     by_node: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in msgspec.convert(described["pods"], type=tuple[Pod, ...]):
-        by_node[pod.spec.node_name].append(pod)
+        by_node[pod.spec.node_name].append(_owned(pod))
     types = {kind.name: kind for kind in catalogue.types}
     nodes = [
         view_of(raw["name"], types[raw["instanceType"]], pool, raw=raw, pods=tuple(by_node[raw["name"]]))
         for raw in described["nodes"]
     ]
     return replace(snapshot_of(catalogue, [pool]), nodes=tuple(sorted(nodes, key=lambda view: view.name)))
+
+
+def _owned(pod: Pod) -> Pod:
+    """Return the pod as one of its Deployment's, which the recorded pods only name by a label."""
+    name = pod.metadata.labels.get("app", pod.metadata.name)
+    owner = OwnerReference("apps/v1", "ReplicaSet", name, uid=name, controller=True)
+    return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, owner_references=(owner,)))
 
 
 def view_of(

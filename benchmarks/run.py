@@ -14,14 +14,15 @@ import argparse
 import gc
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
-from benchmarks import binding, growth
+from benchmarks import binding, consolidation, growth
 from benchmarks.inputs import Scenario
 from benchmarks.modes import MODES
 from benchmarks.races import Peer, default_inputs, races
@@ -43,20 +44,27 @@ _HEADINGS = (
     "Go plan",
     "plan",
 )
+_OTHERS: Mapping[str, Callable[[Path], RenderableType]] = {
+    "growth": growth.table,
+    "binding": binding.table,
+    "consolidation": consolidation.table,
+    "churn": consolidation.curves,
+}
 
 
 def main() -> None:
     """Run the races that the command line names, all of them by default."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", help="scenarios, all by default; or `growth`, `binding`")
+    parser.add_argument(
+        "names", nargs="*", help="scenarios, all by default; or `growth`, `binding`, `consolidation`, `churn`"
+    )
     parser.add_argument("--inputs", type=Path, default=default_inputs(), help="folder of recorded inputs")
     parser.add_argument("--modes", help=f"comma-separated, all by default: {', '.join(mode.name for mode in MODES)}")
     parser.add_argument("--no-judge", action="store_true", help="do not verify the plans, ours and the peer's")
     arguments = parser.parse_args()
     console = Console(width=170)
-    others = {"growth": growth.table, "binding": binding.table}
-    if len(arguments.names) == 1 and arguments.names[0] in others:
-        console.print(others[arguments.names[0]](arguments.inputs))
+    if len(arguments.names) == 1 and arguments.names[0] in _OTHERS:
+        console.print(_OTHERS[arguments.names[0]](arguments.inputs))
         return
     wanted = arguments.modes.split(",") if arguments.modes else [mode.name for mode in MODES]
     table = Table(title="Solver against Go Karpenter with one worker")

@@ -22,6 +22,8 @@ from karpenter.scheduling.snapshot import Snapshot
 
 _MANY_CLASSES: Final = 150
 """Classes of pods from which on plans take seconds."""
+_CLOSE: Final = 0.005
+_CLOSE_IF_HARD: Final = 0.015
 
 
 def consolidation(
@@ -41,6 +43,7 @@ def consolidation(
     if not free or stop():
         return Verdict(blocked=blocked)
     fleet = Fleet(snapshot, free, options.solve)
+    is_hard = len(fleet.work.waits) > _MANY_CLASSES
     values = values_of(fleet, node_fee=policy.node_fee)
     search = Search(
         free=free,
@@ -51,9 +54,8 @@ def consolidation(
         care=care,
         policy=policy,
         allowance=Allowance(snapshot, policy, options.past),
-        appraiser=Appraiser(
-            snapshot, options.solve, care=care, rails=rails, is_hard=len(fleet.work.waits) > _MANY_CLASSES
-        ),
+        appraiser=Appraiser(snapshot, options.solve, care=care, rails=rails, is_hard=is_hard),
+        close=_CLOSE_IF_HARD if is_hard else _CLOSE,
     )
     found = search.run(stop)
     moves = found.appraisal.moves

@@ -29,8 +29,6 @@ _MOST_SINGLES: Final = 8
 _SMALL: Final = 5
 """Fleets up to which every set of nodes is tried."""
 _MOST_PAIRS: Final = 4
-_CLOSE: Final = 0.015
-"""Share of the price that the bound leaves to be saved at most, where a closer look is no longer worth it."""
 _HOPEFUL: Final = 0.9
 """Sets whose greatest possible saving is a smaller share of another set's are not tried beside it."""
 _WORTH_ALL: Final = 0.02
@@ -63,13 +61,15 @@ class Search:
     policy: Policy
     allowance: Allowance
     appraiser: Appraiser
+    close: float
+    """Share of the price that the bound leaves to be saved at most, where a closer look is no longer worth it."""
 
     def run(self, stop: StopCheck) -> Found:
         """Return the best moves found. Sets are tried first; single nodes, and small sets, when none of those pays.
 
         Close to the bound only what the fleet's own reckoning calls a gain is looked at: more is not worth the time.
         """
-        if self._possible_of(self.free) < _CLOSE * sum(one.price for one in self.free):
+        if self._possible_of(self.free) < self.close * sum(one.price for one in self.free):
             return self._best_of((self._greedily(), self._singles(splitting=False)), stop)
         return self._best_of((self._large_sets(), self._smaller_sets(), self._singles(), self._small_sets()), stop)
 
@@ -128,10 +128,15 @@ class Search:
             yield chosen
 
     def _singles(self, *, splitting: bool = True) -> Iterator[Sequence[Candidate]]:
-        """Yield nodes that would go, or be replaced, at a profit; and those that several small machines may better."""
+        """Yield nodes that would go, or be replaced, at a profit; and those that several small machines may better.
+
+        They are tried together first: those that get in each other's way are sorted out there.
+        """
         gains = [(max(self.alone(one), self._by_splitting(one) if splitting else 0.0), one) for one in self.free]
         paying = sorted(((gain, one) for gain, one in gains if gain > TINY), key=lambda pair: (-pair[0], pair[1].name))
-        for _, one in paying[:_MOST_SINGLES]:
+        first = [one for _, one in paying[:_MOST_SINGLES]]
+        yield self.allowance.first(first)
+        for one in first:
             if self.allowance.objection(one) is None:
                 yield (one,)
 
