@@ -5,6 +5,7 @@ The same wiring runs in a real cluster, in the demo and in virtual time; only cl
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, TypeVar
 
@@ -110,27 +111,36 @@ class Operator:
         """Run everything until cancelled."""
         for each in (self.disruption, self.garbage, self.repair, self.consistency):
             each.trigger()
-        await run_all(
-            self.informers,
-            self.memory,
-            self.recorder,
-            self.offers,
-            self.provisioner,
-            self.claims,
-            self.nodes,
-            self.evictions,
-            self.marks,
-            self.pools,
-            self.pool_hashes,
-            self.adoption,
-            self.disruption,
-            self.commands,
-            self.notices,
-            self.interruptions,
-            self.repair,
-            self.garbage,
-            self.consistency,
-        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(
+                run_all(
+                    self.informers,
+                    self.memory,
+                    self.recorder,
+                    self.offers,
+                    self.provisioner,
+                    self.notices,
+                )
+            )
+            # Half a picture misleads: a node whose pods have not been listed yet looks drained.
+            await self._parts.wait_synced()
+            group.create_task(
+                run_all(
+                    self.claims,
+                    self.nodes,
+                    self.evictions,
+                    self.marks,
+                    self.pools,
+                    self.pool_hashes,
+                    self.adoption,
+                    self.disruption,
+                    self.commands,
+                    self.interruptions,
+                    self.repair,
+                    self.garbage,
+                    self.consistency,
+                )
+            )
 
     def _once_synced(self, fn: Callable[[], Awaitable[Result]]) -> Callable[[], Awaitable[Result]]:
         async def run() -> Result:
