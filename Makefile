@@ -8,7 +8,7 @@ READY := $(VENV)/ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types contracts e2e e2e-full controlplane bench fmt lock clean
+.PHONY: help setup demo test chaos check format lint types contracts e2e e2e-full controlplane bench fmt lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' Makefile | column -t -s @
@@ -29,6 +29,9 @@ demo: $(READY) ## a cluster with Karpenter in one process (ARGS='--port 8081' an
 
 test: $(READY) ## run the tests (ARGS='-k taints' and so on)
 	@$(BIN)/pytest --quiet --numprocesses auto --dist worksteal $(ARGS)
+
+chaos: $(READY) ## a thousand small clusters to which everything happens that may (CHAOS_SEEDS=20 for fewer)
+	@CHAOS_SEEDS=$${CHAOS_SEEDS:-1000} $(BIN)/pytest --quiet --numprocesses auto --dist worksteal tests/scenarios/test_chaos.py $(ARGS)
 
 e2e: $(READY) controlplane ## the tests against a real control plane (needs Go, else skipped)
 	@$(BIN)/pytest --quiet --timeout 300 -m 'e2e and not full' tests/e2e $(ARGS)

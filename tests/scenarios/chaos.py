@@ -7,12 +7,15 @@ checked at every change; in the end, with all trouble over, the cluster has to b
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from karpenter.app.pause import change, pausing
+from karpenter.app.settings import Settings
+from karpenter.cloud.unavailable import OfferingKey
 from karpenter.disruption.records import CommandRecord
 from karpenter.model import labels
 from karpenter.model.pods import is_reschedulable
@@ -20,6 +23,7 @@ from karpenter.runtime import kube as api
 from karpenter.runtime.clock import LoopClock
 from karpenter.runtime.kube import Conflict, KubeError, NotFound, TooManyRequests, Unavailable
 from karpenter.runtime.kubememory import MemoryKubeClient
+from karpenter.scheduling.policy import Policy
 from karpenter.sim.market.faults import Fault, FaultKind
 from karpenter.sim.market.state import MarketSettings
 from tests.scenarios.test_rolling import a_budget
@@ -78,10 +82,37 @@ class Watch:
     commands: dict[str, set[str]] = field(default_factory=dict)
     """Candidate to the commands that it was in."""
     was_whole: set[str] = field(default_factory=set)
+    price: Callable[[OfferingKey], float | None] = lambda _: None
+    is_cloud_odd: bool = False
+    """Whether the cloud may have delivered what nobody asked for, or had less than it said."""
+    promises: dict[str, CommandRecord] = field(default_factory=dict)
+    """Commands for the sake of the price that are under way, by id."""
+    prices: dict[str, float] = field(default_factory=dict)
+    """What each claim's machine costs, also after it has gone."""
 
     def look(self) -> None:
         self._one_replacement_a_node()
+        self._no_voluntary_rise()
         self._budgets_hold()
+
+    def _no_voluntary_rise(self) -> None:
+        """Machines that replace others for the sake of the price cost less than those together."""
+        for name, claim in self.sight.claims.items():
+            key = _offering(claim)
+            found = self.price(key) if key is not None else None
+            if found is not None:
+                self.prices[name] = found
+            text = _annotation(claim, labels.DISRUPTION_COMMAND)
+            record = msgspec.json.decode(text, type=CommandRecord) if text else None
+            if record is not None and record.reason == "Underutilized":
+                self.promises[record.id] = record
+        for record in list(self.promises.values()):
+            if record.replacements and all(name in self.prices for name in (*record.replacements, *record.claims)):
+                del self.promises[record.id]
+                before, after = (
+                    sum(self.prices[name] for name in names) for names in (record.claims, record.replacements)
+                )
+                assert after < before or self.is_cloud_odd, f"{record} replaces {before} $/h by {after} $/h"
 
     def _one_replacement_a_node(self) -> None:
         """Of all the machines ever launched to replace a node, those of one command at most are still booting."""
@@ -110,6 +141,13 @@ class Watch:
                 raise AssertionError(f"{app} has {healthy} healthy pods, its budget wants {wanted}")
 
 
+def _offering(claim: dict[str, Any]) -> OfferingKey | None:
+    """Return what the cloud gave a claim; None before it did."""
+    found = claim["metadata"].get("labels", {})
+    place = [found.get(key) for key in (labels.INSTANCE_TYPE, labels.ZONE, labels.CAPACITY_TYPE)]
+    return OfferingKey(*place) if all(place) and claim.get("status", {}).get("providerID") else None
+
+
 def _annotation(claim: dict[str, Any], key: str) -> str | None:
     return claim["metadata"].get("annotations", {}).get(key)
 
@@ -128,6 +166,7 @@ class Chaos:
     """One seed's run."""
 
     def __init__(self, seed: int, clock: LoopClock) -> None:
+        self.seed = seed
         self.dice = random.Random(seed)
         self.clock = clock
         self.weather = Weather(random.Random(seed + 1))
@@ -139,7 +178,7 @@ class Chaos:
         """Let everything happen; raises AssertionError, with the history, when something does not hold."""
         market = MarketSettings(
             seed=self.dice.randrange(1000),
-            speed=self.dice.choice((5.0, 10.0, 20.0)),
+            speed=self.dice.choice((1.0, 5.0, 10.0, 20.0)),
             shortage_share=self.dice.choice((0.0, 0.1)),
             memory_shortfall=self.dice.choice((0.0, 0.0, 0.04)),
         )
@@ -149,7 +188,11 @@ class Chaos:
             clients.append(TroubledClient(kube, self.clock, self.weather))
             return clients[-1]
 
-        async with a_world(self.clock, catalog=CATALOG, market=market, through=through) as world:
+        # Half of the clusters consolidate whenever that is cheaper, which the rails would not allow in so short a time.
+        eager = random.Random(self.seed + 2).random() < 0.5
+        settings = Settings(policy=Policy(rails=not eager, node_fee=0.0 if eager else 0.01, move_price=0.0))
+        self._note(f"{'eager' if eager else 'careful'} consolidation")
+        async with a_world(self.clock, catalog=CATALOG, market=market, through=through, settings=settings) as world:
             try:
                 await self._live(world, clients[0])
             except BaseException as error:
@@ -161,7 +204,8 @@ class Chaos:
         undertaker = asyncio.create_task(self._bury(world, client), name="undertaker")
         try:
             async with watched(world) as sight:
-                watch = Watch(sight, guarded)
+                odd = world.market.settings.shortage_share > 0
+                watch = Watch(sight, guarded, price=world.market.price, is_cloud_odd=odd)
                 sight.checks.append(watch.look)
                 for _ in range(MISHAPS):
                     await self.clock.sleep(self.dice.uniform(*PAUSE_S))
@@ -258,6 +302,7 @@ class Chaos:
     async def _shortage(self, world: World, client: TroubledClient, watch: Watch) -> None:
         zone = self.dice.choice(("a", "b", "*"))
         until = self.clock.now() + self.dice.uniform(20, 120)
+        watch.is_cloud_odd = True
         self._note(f"zone {zone} is sold out for {until - self.clock.now():.0f} s")
         world.market.exhaust(zone=zone, until=until)
 
@@ -267,6 +312,7 @@ class Chaos:
         other = self.dice.choice([one.name for one in CATALOG.instance_types])
         fault = Fault(kind, operation, times=self.dice.randint(1, 3), instance_type=other, seconds=2.0)
         self._note(f"fault: {fault}")
+        watch.is_cloud_odd = watch.is_cloud_odd or kind is FaultKind.OTHER_TYPE
         world.market.inject(fault)
 
     async def _pause(self, world: World, client: TroubledClient, watch: Watch) -> None:

@@ -2,12 +2,19 @@
 
 import json
 
+from karpenter.app.manifests.live import read_cluster
+from karpenter.app.simulation.dumps import completed
+from karpenter.app.simulation.offers import Quote
+from karpenter.app.simulation.world import snapshot_of
+from karpenter.disruption.staying import all_stays
+from karpenter.model.nodepool import NodePool
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import LoopClock
+from karpenter.state.offers import load_offers
 from tests.scenarios.test_rolling import a_fleet, rolled
 from tests.scenarios.toys import CATALOG, a_pool_manifest, a_toy_provisioner
 from tests.scenarios.watching import watched
-from tests.scenarios.world import a_world
+from tests.scenarios.world import NODE_TEMPLATE, a_world
 
 BUDGETS = "karpenter.sh/disruption-budgets"
 
@@ -83,3 +90,23 @@ async def test_a_stuck_drain_names_the_budget_and_since_when(clock: LoopClock) -
         assert "budget default/keep allows none since " in drained["message"]
         events = await world.events("FailedDraining")
         assert any("budget default/keep allows none since " in event["message"] for event in events)
+
+
+async def test_a_do_not_evict_pod_keeps_its_node_and_explain_says_so_since_when_at_what_price(clock: LoopClock) -> None:
+    async with a_world(clock, catalog=CATALOG) as world:
+        await world.apply(a_toy_provisioner(consolidation={"enabled": True}), NODE_TEMPLATE)
+        await world.deploy("db", 1, cpu="3", annotations={"karpenter.sh/do-not-evict": "true"})
+        await world.all_running(1)
+        (node,) = await world.nodes()
+        await world.kube.patch(api.PROVISIONERS, "default", {"spec": {"labels": {"team": "b"}}})
+        await clock.sleep(600)
+        assert [one.metadata.name for one in await world.nodes()] == [node.metadata.name]
+        given = await read_cluster(world.kube)
+        cloud = world.assembly.cloud
+        quote = Quote(await load_offers(cloud, given.objects.of(NodePool), frozenset()), cloud.market.price)
+        snapshot = snapshot_of(given, quote, now=clock.now())
+        stay = all_stays(completed(snapshot))[node.metadata.name][0]
+        (pod,) = await world.pods()
+        assert (stay.code, stay.reason, stay.since) == ("DoNotDisrupt", "Drifted", pod.metadata.created_at)
+        assert stay.message == f"pod {pod.metadata.key} says karpenter.sh/do-not-evict: true"
+        assert stay.price == 0.16
