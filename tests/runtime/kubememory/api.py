@@ -9,7 +9,8 @@ from karpenter.runtime.kubememory.deletion import DeleteOptions
 from karpenter.runtime.kubememory.journal import Journal
 from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.runtime.kubememory.selectors import select
-from karpenter.runtime.kubememory.store import Deleted, MemoryStore, WriteOptions, Written
+from karpenter.runtime.kubememory.store import MemoryStore
+from karpenter.runtime.kubememory.writes import Deleted, WriteOptions, Written
 
 Raw = dict[str, Any]
 NOON = UnixSeconds(1_700_000_000.0)

@@ -4,7 +4,7 @@ import pytest
 
 from karpenter.runtime.kube import BadRequest, Conflict, Invalid, KubeError
 from karpenter.runtime.kubememory.scale import write_scale
-from karpenter.runtime.kubememory.store import WriteOptions
+from karpenter.runtime.kubememory.writes import WriteOptions
 from tests.runtime.kubememory.api import a_config, a_deployment
 
 

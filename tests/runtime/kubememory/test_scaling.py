@@ -4,7 +4,7 @@ import pytest
 
 from karpenter.runtime.kube import Conflict, Invalid, NotFound
 from karpenter.runtime.kubememory.scale import patch_scale, read_scale, write_scale
-from karpenter.runtime.kubememory.store import PLAIN_WRITE
+from karpenter.runtime.kubememory.writes import PLAIN_WRITE
 from tests.runtime.kubememory.api import a_config, a_deployment, a_widget
 
 

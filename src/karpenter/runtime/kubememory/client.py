@@ -16,7 +16,8 @@ from karpenter.runtime.kubememory.pods import bind, evict
 from karpenter.runtime.kubememory.records import Record
 from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.runtime.kubememory.selectors import select
-from karpenter.runtime.kubememory.store import MemoryStore, WriteOptions, Written
+from karpenter.runtime.kubememory.store import MemoryStore
+from karpenter.runtime.kubememory.writes import WriteOptions, Written
 
 log = logs.get("kube")
 

@@ -14,7 +14,8 @@ from karpenter.runtime.kubememory.records import Json, Record
 from karpenter.runtime.kubememory.refusals import Causes
 from karpenter.runtime.kubememory.resources import ApiResource
 from karpenter.runtime.kubememory.schema.builtin import builtin_schema
-from karpenter.runtime.kubememory.store import MemoryStore, WriteOptions
+from karpenter.runtime.kubememory.store import MemoryStore
+from karpenter.runtime.kubememory.writes import WriteOptions
 
 _SCALE = ApiResource("autoscaling", "v1", "scales", "Scale", namespaced=True)
 _BUILTIN = ScalePaths("spec.replicas", "status.replicas", "spec.selector")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from karpenter.model.units import ObjectKey, UnixSeconds
@@ -25,7 +25,7 @@ from karpenter.runtime.kubememory.deletion import (
     request_deletion,
 )
 from karpenter.runtime.kubememory.expiry import EVENTS, SWEEP_EVERY_S, expired
-from karpenter.runtime.kubememory.gate import FieldValidation, Gate
+from karpenter.runtime.kubememory.gate import Gate
 from karpenter.runtime.kubememory.history import Follower
 from karpenter.runtime.kubememory.journal import Journal
 from karpenter.runtime.kubememory.metadata import (
@@ -42,6 +42,7 @@ from karpenter.runtime.kubememory.schema.shapes import ANYTHING, Schema
 from karpenter.runtime.kubememory.selectors import EVERYTHING, Selection
 from karpenter.runtime.kubememory.storage import Storage
 from karpenter.runtime.kubememory.strategies import strategy_of
+from karpenter.runtime.kubememory.writes import PLAIN_WRITE, Deleted, WriteOptions, Written
 from karpenter.runtime.kubememory.wrongtypes import untyped_apply, untyped_patch
 
 _NAMESPACES: Final = ResourceKey("", "namespaces")
@@ -54,43 +55,6 @@ _NEED_VERSION: Final = frozenset(
 )
 """Kinds that are replaced only by who says which version it read."""
 _NAME_TRIES: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """How to write."""
-
-    dry_run: bool = False
-    """Do everything but store it."""
-    subresource: str = ""
-    """`status`, or `finalize` of a namespace: only that part is written."""
-    field_validation: FieldValidation = "Warn"
-    written_as: str = ""
-    """The subresource that managed fields are noted for when it is another one, as `scale`, which writes the object."""
-    field_manager: str = ""
-    """Who writes. Empty: nobody in particular, who leaves no trace on objects without managed fields."""
-    force: bool = False
-    """Take over fields that other managers have; for server-side apply."""
-
-
-PLAIN_WRITE: Final = WriteOptions()
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a write answers."""
-
-    record: Record
-    warnings: tuple[str, ...] = ()
-    created: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """What a deletion answers: the object's last known state, and whether it is gone already."""
-
-    record: Record
-    is_gone: bool
 
 
 class MemoryStore:

@@ -15,7 +15,7 @@ from karpenter.runtime.kubememory.gate import FieldValidation
 from karpenter.runtime.kubememory.records import Json
 from karpenter.runtime.kubememory.refusals import Causes, invalid
 from karpenter.runtime.kubememory.resources import ApiResource
-from karpenter.runtime.kubememory.store import WriteOptions
+from karpenter.runtime.kubememory.writes import WriteOptions
 from karpenter.sim.apiserver import protobuf
 from karpenter.sim.apiserver.access import Attempt
 from karpenter.sim.apiserver.targets import Target

@@ -13,7 +13,8 @@ from karpenter.runtime.kubememory.deletion import DeleteOptions
 from karpenter.runtime.kubememory.pods import bind, evict
 from karpenter.runtime.kubememory.refusals import Causes
 from karpenter.runtime.kubememory.scale import patch_scale, read_scale, write_scale
-from karpenter.runtime.kubememory.store import Deleted, MemoryStore, Written
+from karpenter.runtime.kubememory.store import MemoryStore
+from karpenter.runtime.kubememory.writes import Deleted, Written
 from karpenter.sim.apiserver.answers import answer, answer_bytes, answer_parts, done, success
 from karpenter.sim.apiserver.formats import Format, Page
 from karpenter.sim.apiserver.queries import delete_options, options_kind, read_object, read_patch, write_options
