@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +12,7 @@ from karpenter.model import core
 from karpenter.model.meta import find_condition
 from karpenter.model.units import ObjectKey
 from karpenter.runtime.identity import key_of
-from karpenter.runtime.kube import CONFIG_MAPS, NODES, PODS, KubeClient, Resource
+from karpenter.runtime.kube import CONFIG_MAPS, NODES, PODS, KubeClient, NotFound, Resource
 
 T = TypeVar("T")
 AT_ONCE = 32
@@ -68,13 +69,14 @@ async def create_all(kube: KubeClient, manifests: Iterable[Mapping[str, Any]]) -
 
 
 async def delete_all(kube: KubeClient, resource: Resource[T], objects: Iterable[T]) -> None:
-    """Delete objects of one kind without grace, many at a time.
+    """Delete objects of one kind without grace, many at a time; those that are gone already are.
 
     The pods of a deleted node stay for a minute, until the pod garbage collector finds them.
     """
 
     async def delete(key: ObjectKey) -> None:
-        await kube.delete(resource, key.name, namespace=key.namespace, grace_period_s=0)
+        with suppress(NotFound):
+            await kube.delete(resource, key.name, namespace=key.namespace, grace_period_s=0)
 
     await many_at_a_time(delete(key_of(each)) for each in objects)
 

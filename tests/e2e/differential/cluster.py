@@ -1,6 +1,7 @@
 """A written cluster brought up on the real control plane, and read back as the solver sees it."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -64,7 +65,8 @@ class RealCluster:
 
     async def end(self) -> None:
         """Delete all that was made, and wait for nothing."""
-        await self.kube.delete(NAMESPACES, self.group)
+        with suppress(NotFound):  # it did not even begin
+            await self.kube.delete(NAMESPACES, self.group)
         await delete_all(self.kube, PODS, await self._pods())
         await delete_all(self.kube, NODES, await self._nodes())
         names = self.mixture.snapshot.volumes.volumes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -22,6 +23,7 @@ Arrival = Literal["held", "staggered"]
 """Whether pods wait until all planned nodes are there, or nodes come one by one to pods that wait already."""
 GATE = "example.com/held"
 MOST_WAVES = 4
+PATIENCE_S = 60.0
 
 
 @dataclass
@@ -155,8 +157,15 @@ class _Trial:
         return count, stranded, [_in_vain(one) for one in left if one.metadata.name not in refused]
 
     async def _bound(self) -> dict[str, str]:
-        """Return the node of each of the new pods once the scheduler has judged them all; empty for none."""
+        """Return the node of each of the new pods once the scheduler has judged them all; empty for none.
+
+        On a busy machine it may not have looked again since nodes came. While the embedded scheduler would place a pod
+        that has no node, the real one gets more time.
+        """
         verdicts = await judged(self._cluster.kube, self._cluster.group, quiet_s=4)
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end and await self._disputes():
+            verdicts = await judged(self._cluster.kube, self._cluster.group, quiet_s=4)
         return {key.name: node for key, node in verdicts.items() if key.name in set(self._names)}
 
     async def _disputes(self) -> list[str]:
