@@ -92,7 +92,7 @@ MODES: Final[Sequence[Mode]] = (
     Mode("free", _free(Options().rounds)),
     Mode("rails", _rails),
     Mode("peer's types", _peers_types),
-    Mode("peer's nodes, first", _peers_nodes(0)),
+    Mode("peer's nodes first", _peers_nodes(0)),
     Mode("peer's nodes", _peers_nodes(Options().rounds)),
     Mode("with a daemon", _with_daemon, is_comparable=False),
     Mode("ignore", _ignoring, is_comparable=False),

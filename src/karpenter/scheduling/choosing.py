@@ -83,7 +83,10 @@ class Chooser:
         self._policy = policy
         self._most_types = most_types
         self._frames: dict[tuple[tuple[Requirements, ...], int, tuple[Port, ...]], _Frame] = {}
+        self._framed: dict[tuple[frozenset[NodeRule], int], _Frame] = {}
         self._cases: dict[tuple[bytes, frozenset[NodeRule], int, int, bytes], _Case] = {}
+        self._alike: dict[tuple[int, bytes, bytes], _Case] = {}
+        """Cases by frame and what holds them: many loads have the same choice."""
         self._chosen: dict[tuple[int, int | None, frozenset[str]], Choice] = {}
 
     def choose(self, bins: Bins, row: int, *, zone: int | None = None, without: frozenset[str] = _ANY) -> Choice:
@@ -171,11 +174,19 @@ class Chooser:
             fits = np.all(self._columns.size[frame.columns] >= load, axis=1)
             fits &= np.all(self._budget.size[frame.columns] <= np.maximum(spare, self._budget.charge[now]), axis=1)
             sized = fits & sizes[frame.columns]
-            found = self._cases[key] = _Case(frame, fits, sized if sized.any() else fits)
+            case = _Case(frame, fits, sized if sized.any() else fits)
+            alike = id(frame), case.fits.tobytes(), case.sized.tobytes()
+            found = self._cases[key] = self._alike.setdefault(alike, case)
         return found
 
     def _frame(self, rules: frozenset[NodeRule], now: int) -> _Frame:
         """Return what loads under these rules may choose from in a column's lane."""
+        found = self._framed.get((rules, now))
+        if found is None:
+            found = self._framed[rules, now] = self._frame_of(rules, now)
+        return found
+
+    def _frame_of(self, rules: frozenset[NodeRule], now: int) -> _Frame:
         lane = int(self._columns.lane[now])
         place = self._place(self._machines.together(rules)[0][now], now)
         terms = tuple(self._term(rule, now, place) for rule in sorted(rules, key=repr))
