@@ -49,7 +49,8 @@ class Scheduler:
         self._open = np.zeros(len(places.rows), dtype=np.bool_)
         self._bound: dict[int, Ints] = {}
         """Copies of kinds that scoring spreads, by place (B)."""
-        self._draws = dice.roll(_DRAWN)
+        pods = sum(crowd.count for crowd in ground.crowds)
+        self._draws = dice.roll(min(_DRAWN, max(1, pods * len(places.rows))))
         self._drawn = 0
         self._requests = np.array([kind.request for kind in ground.kinds]).reshape(len(ground.kinds), -1)
         self._counts = np.array([kind.scored for kind in ground.kinds]).reshape(len(ground.kinds), -1)
@@ -221,7 +222,7 @@ class Scheduler:
 
     def _draw(self, places: int, deep: int) -> Floats:
         need = places * deep
-        if self._drawn + need > _DRAWN:
+        if self._drawn + need > len(self._draws):
             self._drawn = 0
         drawn = np.resize(self._draws[self._drawn : self._drawn + need], need)
         self._drawn += need

@@ -52,12 +52,13 @@ def prospect(work: Work, solution: Solution, *, node_fee: float) -> Prospect:
     """Return what to expect of the plan in which a solve ended. Equal plans have equal prospects."""
     plan = _plan(work, solution)
     ground = _sampled(plan)
-    if not ground.crowds:
-        return Prospect(0.0, 0.0, 0.0)
+    pods = sum(crowd.count for crowd in ground.crowds)
+    if len(ground.places.rows) < 2:
+        # What was planned on the only place fits there in any order.
+        return Prospect(pods, 0.0, 0.0)
     company = Company(plan, ground)
     dice = Dice(zlib.crc32(np.array([(crowd.kind, crowd.count) for crowd in ground.crowds]).tobytes()) & 0xFFFF)
-    pods = sum(crowd.count for crowd in ground.crowds)
-    ways = WAYS * min(_MOST_REPEATS, max(1, _REPEATED_UP_TO // pods))
+    ways = WAYS * min(_MOST_REPEATS, max(1, _REPEATED_UP_TO // max(pods, 1)))
     left = [_left(plan, ground, company, dice=dice, way=way) for way in ways]
     columns = _columns(work)
     prices = [price_of(plan, _scaled(ground, each), columns, node_fee=node_fee) if each else 0.0 for each in left]
