@@ -157,6 +157,20 @@ def test_a_bound_pod_that_repels_newcomers_keeps_them_off_its_node() -> None:
     assert len(solved([a_pod(labels=WEB)], nodes=[there]).new_claims) == 1
 
 
+def test_a_node_without_the_label_of_a_rule_of_distance_takes_pods_that_found_no_domain() -> None:
+    """A rule over a label says nothing about nodes that lack it, whoever states it and whoever it means."""
+    wanted = [a_pod(f"p{at}", cpu="100m", labels=WEB, affinity=away("rack")) for at in range(3)]
+    nodes = [a_node_view("bare", cpu="4"), a_node_view("racked", cpu="4", labels={"rack": "1"})]
+    assert len(solved(wanted, nodes=nodes, pools=[]).placements) == 3
+    meant = a_pod("meant", cpu="100m", labels=WEB, node_selector={"kubernetes.io/hostname": "bare"})
+    assert solved([*wanted, meant], nodes=nodes, pools=[]).placements[meant.metadata.key] == "bare"
+
+
+def test_a_spread_or_company_needs_a_node_with_its_label() -> None:
+    for rule in ({"spread": [spread("rack")]}, {"affinity": near("rack")}):
+        assert solved([a_pod(labels=WEB, **rule)], nodes=[a_node_view("bare", cpu="4")], pools=[]).placements == {}
+
+
 def test_of_pods_that_repel_each_other_by_zone_one_fits_each_zone() -> None:
     solution = solved(pods(4, labels=WEB, affinity=away(labels.ZONE)))
     assert zones(solution) == {"a": 1, "b": 1, "c": 1}

@@ -19,7 +19,7 @@ from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.rules import NodeRule
 
 Domains: TypeAlias = tuple[tuple[str, str], ...]
-"""Label keys with the values dealt, sorted by key."""
+"""Label keys with the values dealt, sorted by key; a label that the nodes lack is left out."""
 
 
 class Reach(Protocol):
@@ -103,7 +103,10 @@ class DomainRules:
         if not any(tie.group.is_live or (tie.owner and tie.group.term.kind == "spread") for tie in ties):
             return [] if () in without else self._unsplit(wait, ties, most)
         options = self._options(wait, ties, without)
-        alone = len(ties) == 1 and ties[0].meant and not ties[0].filter and ties[0].group.term.kind == "spread"
+        labelled = all(option.spot.domains for option in options)
+        alone = (
+            labelled and len(ties) == 1 and ties[0].meant and not ties[0].filter and ties[0].group.term.kind == "spread"
+        )
         dealt = self._level(options, ties[0], most) if alone else self._one_by_one(options, most)
         return [
             wait.item(dealt[option.spot.domains], option.spot.domains, narrowed=option.spot.rule)
@@ -163,10 +166,11 @@ class DomainRules:
     def _options(self, wait: Wait, ties: Sequence[DomainTie], without: Collection[Domains]) -> list[Option]:
         """Return the combinations of domains in which a copy could be placed at all, sorted."""
         keys = tuple(sorted(set().union(*(tie.keys for tie in ties))))
+        needed = {tie.group.term.key for tie in ties if tie.owner and tie.group.term.kind != "anti"}
         return [
             Option(spot, _marks(ties, dict(spot.domains)))
             for spot in self._reached(wait, keys)
-            if spot.domains not in without
+            if spot.domains not in without and needed <= {key for key, _ in spot.domains}
         ]
 
     def _reached(self, wait: Wait, keys: tuple[str, ...]) -> list[Spot]:
@@ -179,13 +183,21 @@ class DomainRules:
         found = self._spots.get(known)
         if found is None:
             found = self._spots[known] = []
-            values = [sorted(self.map.of_nodes(rule, key) | self.map.of_columns(rule, key)) for key in keys]
-            for chosen in product(*values):
-                domains = tuple(zip(keys, chosen, strict=True))
+            for chosen in product(*(self._values(rule, key) for key in keys)):
+                decided = dict(zip(keys, chosen, strict=True))
+                domains = tuple((key, value) for key, value in decided.items() if value is not None)
                 narrowed = rule.within(dict(domains))
+                if len(domains) < len(keys):
+                    lacking = (Requirement.of(key, "DoesNotExist") for key in keys if decided[key] is None)
+                    narrowed = narrowed.narrowed(Requirements(lacking))
                 if self.reach(wait, narrowed):
                     found.append(Spot(domains, narrowed, self.map.cost(narrowed, wait.request)))
         return found
+
+    def _values(self, rule: NodeRule, key: str) -> list[str | None]:
+        """Return the values that nodes and new machines may have of a label, None where some have no such label."""
+        values: list[str | None] = [*sorted(self.map.of_nodes(rule, key) | self.map.of_columns(rule, key))]
+        return [*values, None] if self.map.may_lack(rule, key) else values
 
     def _level(self, options: Sequence[Option], tie: DomainTie, most: int) -> dict[Domains, int]:
         """Deal copies that one spread counts, all at once: domains fill up from the emptiest, as water would."""
@@ -213,11 +225,11 @@ class DomainRules:
             dealt[best.spot.domains] = dealt.get(best.spot.domains, 0) + 1
         return dealt
 
-    def _rank(self, option: Option) -> tuple[int, int, float, int, Domains]:
+    def _rank(self, option: Option) -> tuple[int, int, int, float, int, Domains]:
         """Return how good an option is for one more copy: the least.
 
-        First comes what closes no domain to others that was open to them, then what is emptiest to the spreads, then
-        what is cheapest.
+        Nodes without labels come last, as nothing is launched there. Then comes what closes no domain to others that
+        was open to them, then what is emptiest to the spreads, then what is cheapest.
         """
         closed = level = 0
         for group, domain, owner, meant in option.marks:
@@ -226,7 +238,14 @@ class DomainRules:
             elif group.term.kind == "anti" and owner != meant:
                 closed += not (group.owned if owner else group.count).get(domain)
         spot = option.spot
-        return closed, level, spot.cost, sum(self._load[entry] for entry in spot.domains), spot.domains
+        return (
+            -len(spot.domains),
+            closed,
+            level,
+            spot.cost,
+            sum(self._load[entry] for entry in spot.domains),
+            spot.domains,
+        )
 
 
 def _is_open(option: Option) -> bool:
@@ -234,7 +253,12 @@ def _is_open(option: Option) -> bool:
 
 
 def _marks(ties: Sequence[DomainTie], values: Mapping[str, str]) -> tuple[tuple[DomainGroup, str, bool, bool], ...]:
-    return tuple((tie.group, values[tie.group.term.key], tie.owner, tie.counts(values)) for tie in ties)
+    """Return what a copy with these label values is to each rule; one over a label that is not there has no say."""
+    return tuple(
+        (tie.group, values[tie.group.term.key], tie.owner, tie.counts(values))
+        for tie in ties
+        if tie.group.term.key in values
+    )
 
 
 def _poured(levels: Mapping[Domains, int], amount: int, cap: int) -> dict[Domains, int]:

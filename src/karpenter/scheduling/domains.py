@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from karpenter.model import labels
-from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.catalog import PLACE_KEYS, Bools, Floats, Ints
 from karpenter.scheduling.columns import Columns
 from karpenter.scheduling.nodes import Nodes
 from karpenter.scheduling.rules import NodeRule
@@ -118,6 +118,16 @@ class DomainMap:
         """Return the domains of the nodes that the rule admits."""
         values, codes = self._nodes.label(key)
         return frozenset(value for at in np.unique(codes[self._nodes.row(rule)]) if (value := values[at]) is not None)
+
+    def may_lack(self, rule: NodeRule, key: str) -> bool:
+        """Return whether a node that the rule admits, or a new machine for it, may be without the label."""
+        values, codes = self._nodes.label(key)
+        if None in values and bool((codes[self._nodes.row(rule)] == values.index(None)).any()):
+            return True
+        if key in PLACE_KEYS:
+            return False
+        undecided = [value is None for value in self.of_each_column(key)]
+        return bool(np.any(self._columns.row(rule), axis=(1, 2))[undecided].any())
 
     def of_columns(self, rule: NodeRule, key: str) -> frozenset[str]:
         """Return the domains in which a machine could be launched for the rule."""
