@@ -8,7 +8,7 @@ Source: issue 6, point 2.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -40,6 +40,12 @@ class Kind:
     """How large a copy is, all resources together."""
     is_bound: bool
     """Whether rules over hosts speak of it."""
+    last: Item
+    """The same with every preference given up …"""
+    last_mask: Bools
+    """… and the nodes that admit it then (B)."""
+    preferences: tuple[str, ...]
+    """What is given up between the steps and that, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,8 @@ class Fleet:
         self._slack = self._scale @ self._free
         self.pods = {one.name: self._pieces(one) for one in candidates}
         """What is on each candidate: its own pods, the hardest to place first, then those that were put there."""
+        self.taken: set[str] = set()
+        """Candidates that are out for good."""
         self._pieces_on = {self._rows[name]: pieces for name, pieces in self.pods.items()}
         for name, pieces in self.pods.items():
             for kind, count in pieces:
@@ -94,16 +102,27 @@ class Fleet:
 
     def probe(self, name: str) -> Probe:
         """Return what would become of a node's pods; nothing is changed."""
-        left, journal = self._vacate(name)
+        left, journal = self._vacate(name, self._spot)
         self._undo(journal)
         return Probe(tuple(left), self._price(left) if left else 0.0)
 
+    def probe_without_preferences(self, name: str) -> Probe:
+        """Return what would become of a node's pods if nobody heeded what they merely prefer."""
+        left, journal = self._vacate(name, self._spot_without_preferences)
+        self._undo(journal)
+        return Probe(tuple(left), self._price(left) if left else 0.0)
+
+    def preferences(self, name: str) -> tuple[str, ...]:
+        """Return the preferences of a node's pods that could still be given up, in words."""
+        return tuple(dict.fromkeys(words for kind, _ in self.pods[name] for words in kind.preferences))
+
     def take(self, name: str) -> bool:
         """Take a node out for good if the others have room for its pods; return whether they had."""
-        left, journal = self._vacate(name)
+        left, journal = self._vacate(name, self._spot)
         if left:
             self._undo(journal)
             return False
+        self.taken.add(name)
         for row, _, kind in journal.puts:
             guests = self._pieces_on.get(row)
             if guests is not None:
@@ -112,7 +131,9 @@ class Fleet:
 
     # --- the state ----------------------------------------------------------------------------------------------------
 
-    def _vacate(self, name: str) -> tuple[list[tuple[Kind, int]], _Journal]:
+    def _vacate(
+        self, name: str, find: Callable[[Kind], tuple[int, Item] | None]
+    ) -> tuple[list[tuple[Kind, int]], _Journal]:
         row = self._rows[name]
         pieces = self.pods[name]
         for kind, count in pieces:
@@ -123,7 +144,7 @@ class Fleet:
         left: list[tuple[Kind, int]] = []
         for kind, count in pieces:
             placed = 0
-            while placed < count and (spot := self._spot(kind)) is not None:
+            while placed < count and (spot := find(kind)) is not None:
                 self._put(spot[0], spot[1], kind, count=1)
                 journal.puts.append((*spot, kind))
                 placed += 1
@@ -151,17 +172,28 @@ class Fleet:
 
     def _spot(self, kind: Kind) -> tuple[int, Item] | None:
         """Return the tightest node that takes a copy, at the first level at which there is one."""
+        room = self._roomy(kind)
+        for item, mask in zip(kind.steps, kind.masks, strict=True):
+            row = self._tightest(room & mask, kind, item)
+            if row is not None:
+                return row, item
+        return None
+
+    def _spot_without_preferences(self, kind: Kind) -> tuple[int, Item] | None:
+        row = self._tightest(self._roomy(kind) & kind.last_mask, kind, kind.last)
+        return None if row is None else (row, kind.last)
+
+    def _roomy(self, kind: Kind) -> Bools:
         room = np.ones(self._free.shape[1], dtype=np.bool_)
         for resource, amount in kind.asked:
             room &= self._free[resource] >= amount
-        for item, mask in zip(kind.steps, kind.masks, strict=True):
-            fits = room & mask
-            if kind.is_bound and (caps := self._hosts.room(item, slice(0, len(room)))) is not None:
-                fits &= caps >= 1
-            rows = np.flatnonzero(fits)
-            if len(rows):
-                return int(rows[self._slack[rows].argmin()]), item
-        return None
+        return room
+
+    def _tightest(self, fits: Bools, kind: Kind, item: Item) -> int | None:
+        if kind.is_bound and (caps := self._hosts.room(item, slice(0, len(fits)))) is not None:
+            fits &= caps >= 1
+        rows = np.flatnonzero(fits)
+        return int(rows[self._slack[rows].argmin()]) if len(rows) else None
 
     # --- machines -----------------------------------------------------------------------------------------------------
 
@@ -218,6 +250,9 @@ class Fleet:
             steps.append(replace(wait.item(1, domains, narrowed=rule), at=at))
             if self._columns.open_to(rule).any():
                 break
+        required = wait.levels[-1]
+        rule = required.rule.within(dict(domains)) if domains else required.rule
+        last = replace(wait.item(1, domains, narrowed=rule), at=len(wait.levels) - 1)
         asked = tuple((int(at), float(wait.request[at])) for at in np.flatnonzero(wait.request))
         return Kind(
             item=steps[0],
@@ -225,7 +260,10 @@ class Fleet:
             masks=tuple(self._nodes.row(item.rule) for item in steps),
             asked=asked,
             size=float(self._scale @ wait.request),
-            is_bound=any(self._hosts.of(item) for item in steps),
+            is_bound=any(self._hosts.of(item) for item in (*steps, last)),
+            last=last,
+            last_mask=self._nodes.row(last.rule),
+            preferences=tuple(level.given_up for level in wait.levels[len(steps) :] if level.given_up),
         )
 
 

@@ -88,12 +88,24 @@ def _stay(search: Search, found: Found) -> Iterator[Blocked]:
         if one.name in going:
             continue
         refusal = found.refusals.get(one.name)
-        if refusal is not None:
+        is_priced = search.alone(one) <= TINY if refusal is None else refusal.code == "Price"
+        if is_priced and (preference := _by_preference(search, one)) is not None:
+            yield preference
+        elif refusal is not None:
             yield stays(one, refusal.code, refusal.message, since=refusal.since, until=refusal.until)
         elif search.alone(one) > TINY and (objection := left.objection(one)) is not None:
             yield objection
         else:
             yield stays(one, "Price", _words(search, one))
+
+
+def _by_preference(search: Search, one: Candidate) -> Blocked | None:
+    """Return that only a preference keeps the node, and what that costs."""
+    kept = search.kept_by_preferences(one)
+    if kept <= TINY:
+        return None
+    wishes = ", ".join(search.fleet.preferences(one.name))
+    return stays(one, "Preference", f"kept {kept:.4g} $/h to honour {wishes}")
 
 
 def _words(search: Search, one: Candidate) -> str:

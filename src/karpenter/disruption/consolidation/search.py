@@ -98,7 +98,16 @@ class Search:
 
     def alone(self, candidate: Candidate) -> float:
         """Return what the end of this node alone would save by the fleet's own reckoning, moves paid."""
-        probe, fee = self.probes[candidate.name], self.policy.node_fee
+        return self._gain(candidate, self.probes[candidate.name])
+
+    def kept_by_preferences(self, candidate: Candidate) -> float:
+        """Return what the end of this node alone would save if nobody heeded what its pods prefer, moves paid."""
+        if candidate.name in self.fleet.taken or not self.fleet.preferences(candidate.name):
+            return 0.0
+        return self._gain(candidate, self.fleet.probe_without_preferences(candidate.name))
+
+    def _gain(self, candidate: Candidate, probe: Probe) -> float:
+        fee = self.policy.node_fee
         instead = probe.price + fee if probe.left else 0.0
         return candidate.price + fee - instead - self.care.price(candidate.pods)
 
