@@ -15,6 +15,7 @@ from karpenter.model.resources import CPU, NODES
 from karpenter.model.units import PoolKey
 from karpenter.scheduling.aftermath import aftermath
 from karpenter.scheduling.classes import INVALID
+from karpenter.scheduling.classes import group as group_pods
 from karpenter.scheduling.demand import Demand
 from karpenter.scheduling.policy import Options
 from karpenter.scheduling.remedies.change import Candidate, Proposal, Remedy, World, remedy_of
@@ -31,7 +32,7 @@ _BY_AMOUNT = frozenset({"InsufficientResources", "LimitExceeded", "LimitsExceede
 """Reasons that are the same kind of trouble although every pod has its own figures."""
 _HOPELESS = frozenset({INVALID, "NotPlannedFor", "NoPools", "NoRoom", "GroupIncomplete"})
 """Reasons that no change which could be tried here would remove."""
-_PODS_A_SOLVE = 500
+_KINDS_A_SOLVE = 150
 _SLACK = 0.1
 """By how much more than it turned out to take a limit is raised when just that is too little: plans under a limit are
 not so tight."""
@@ -44,7 +45,7 @@ class Effort:
     """How many solves may still be spent on looking for remedies."""
 
     solves: int = 48
-    """In solves of up to 500 pods; larger ones cost more."""
+    """In solves of up to 150 different kinds of pods; larger ones cost more."""
     groups: int = 12
     """For how many groups, the largest first."""
 
@@ -96,7 +97,8 @@ def refusals_of(
     for at, group in enumerate(groups):
         if at < left.groups and _may_be_helped(group) and not stop():
             world = World(later, group.pods, replace(options, rounds=0, max_nodes=most))
-            search = _Search(world, group.example, planned, left, stop, tell)
+            price = 1 + len(group_pods(group.pods).classes) // _KINDS_A_SOLVE
+            search = _Search(world, group.example, planned, left, stop, tell, price)
             remedy = search.run(group.reasons)
             found.append(replace(group, remedy=remedy, is_searched=not search.is_cut_short))
         else:
@@ -172,6 +174,8 @@ class _Search:
     stop: StopCheck
     tell: Callable[[], None]
     """Called before every solve."""
+    price: int
+    """What one solve takes of the effort."""
     is_cut_short: bool = False
 
     def run(self, reasons: Sequence[Reason]) -> Remedy | None:
@@ -222,7 +226,7 @@ class _Search:
             self.is_cut_short = True
             return None
         self.tell()
-        self.effort.solves -= 1 + len(world.pods) // _PODS_A_SOLVE
+        self.effort.solves -= self.price
         return solve(world.snapshot, Demand.each(world.pods), world.options, stop=self.stop)
 
     # --- limits -------------------------------------------------------------------------------------------------------
