@@ -82,4 +82,5 @@ class Machines:
         price = self.together(rules)[1]
         holds = (self._columns.room >= load).all(axis=1) & (self.tier == self.tier[now]) & sizes
         best = int(np.where(holds, price, np.inf).argmin())
-        return best if price[best] < price[now] else now
+        # Where nothing may hold the load (the rails on size let the machine be as an exception), `best` is any column.
+        return best if holds[best] and price[best] < price[now] else now
