@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from karpenter.scheduling import Demand, Solution, solve
 from tests.scheduling.medleys import Medley, a_medley
+from tests.scheduling.missed import could_join
 from tests.scheduling.mixtures import a_mixture
 from tests.scheduling.toys import unplaced
 from tests.scheduling.verifier import breaches
@@ -37,6 +38,14 @@ def test_what_was_broken_once_holds(seed: int) -> None:
     assert breaches(medley.snapshot, Demand.each(medley.pods), solved(medley), medley.options) == []
     demand = Demand.each(mixture.pods)
     assert breaches(mixture.snapshot, demand, solve(mixture.snapshot, demand)) == []
+
+
+@pytest.mark.parametrize("seed", [9, 17])
+def test_no_pod_waits_that_could_have_joined_a_node_without_the_label_of_a_rule(seed: int) -> None:
+    medley = a_medley(Random(seed))
+    demand, solution = Demand.each(medley.pods), solved(medley)
+    left = [entry.pod for entry in solution.unschedulable]
+    assert [could_join(medley.snapshot, demand, solution, pod, medley.options) for pod in left] == [None] * len(left)
 
 
 @some
