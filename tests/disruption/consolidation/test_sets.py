@@ -1,7 +1,7 @@
 """Cheaper sets, splits, bound and fixpoint: issue 6, point 2; cases CHURN, CHEAPER-SET, STUCK-CONSOL, SMALL-NODES."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from karpenter.disruption.consolidation import consolidation
 from karpenter.disruption.options import DisruptionOptions
+from karpenter.disruption.relocation import relocate
 from karpenter.model.nodepool import Budget, Disruption
 from karpenter.scheduling import Options, Policy
 from karpenter.scheduling.snapshot import Snapshot
@@ -139,3 +140,18 @@ def test_equal_fleets_get_equal_verdicts_whatever_the_order_of_their_pods(descri
     assert [c.nodes for c in consolidation(turned, FREE_MOVES).commands] == [
         c.nodes for c in consolidation(fleet, FREE_MOVES).commands
     ]
+
+
+@settings(max_examples=12)
+@given(fleets)
+def test_small_fleets_end_as_cheap_as_the_best_of_all_sets_of_nodes_packed_anew(described) -> None:
+    fleet = random_fleet(described)
+    names = [view.name for view in fleet.nodes if view.pods]
+    best = price_of(fleet)
+    for size in range(1, len(names) + 1):
+        for chosen in combinations(names, size):
+            relocation = relocate(fleet, frozenset(chosen), FREE_MOVES.solve)
+            kept = sum(view.price or 0.0 for view in fleet.nodes if view.name not in chosen)
+            if relocation.is_possible:
+                best = min(best, kept + relocation.price)
+    assert price_of(settled(fleet).snapshot) <= best + 1e-9
