@@ -38,7 +38,7 @@ PEER_MOVES = {"consol-under-500": 2506, "mixed-500": 4585}
 """Pods that the strategy of the Go Karpenter moves on its way to the end, re-created on this kernel."""
 PEER_ENDS = {"mixed-500": 69.43}
 """USD per hour at the end of the re-created strategy, where the Go Karpenter itself was not run to the end."""
-MOVE_PRICES = (Policy().move_price, 0.003, 0.001)
+MOVE_PRICES = (Policy().move_price, 0.002)
 HOUR_S = 3600.0
 _HEADINGS = ("candidates/s", "Go CPU s", "CPU s", "looks", "start $/h", "Go $/h", "$/h", "bound", "nodes", "moves")
 
