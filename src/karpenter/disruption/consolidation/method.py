@@ -42,10 +42,25 @@ def consolidation(
     blocked = (*sorted_out.blocked, *held.values())
     if not free or stop():
         return Verdict(blocked=blocked)
+    search = _search(snapshot, options, free, care=care, rails=rails)
+    found = search.run(stop)
+    moves = found.appraisal.moves
+    return Verdict(
+        tuple(_command(move) for move in moves),
+        (*blocked, *_stay(search, found)),
+        watched=tuple(sorted(name for name, refusal in found.refusals.items() if refusal.is_watched)),
+        outlook=_outlook(snapshot, free, moves, bound=search.values.bound, fee=policy.node_fee),
+    )
+
+
+def _search(
+    snapshot: Snapshot, options: DisruptionOptions, free: tuple[Candidate, ...], *, care: Care, rails: Rails
+) -> Search:
+    policy = options.solve.policy
     fleet = Fleet(snapshot, free, options.solve)
     is_hard = len(fleet.work.waits) > _MANY_CLASSES
     values = values_of(fleet, node_fee=policy.node_fee)
-    search = Search(
+    return Search(
         free=free,
         probes={one.name: fleet.probe(one.name) for one in free},
         fleet=fleet,
@@ -56,14 +71,6 @@ def consolidation(
         allowance=Allowance(snapshot, policy, options.past),
         appraiser=Appraiser(snapshot, options.solve, care=care, rails=rails, is_hard=is_hard),
         close=_CLOSE_IF_HARD if is_hard else _CLOSE,
-    )
-    found = search.run(stop)
-    moves = found.appraisal.moves
-    return Verdict(
-        tuple(_command(move) for move in moves),
-        (*blocked, *_stay(search, found)),
-        watched=tuple(sorted(name for name, refusal in found.refusals.items() if refusal.is_watched)),
-        outlook=_outlook(snapshot, free, moves, bound=values.bound, fee=policy.node_fee),
     )
 
 
