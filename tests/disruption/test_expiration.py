@@ -1,8 +1,8 @@
-"""Expiration: spec v1alpha5 §5.3, vector TV-108, case EXPIRE-HERD (the decision)."""
+"""Expiration: spec v1alpha5 §5.3, vectors TV-108, V31, case EXPIRE-HERD (the decision)."""
 
 from dataclasses import replace
 
-from karpenter.disruption.expiration import expiration, expires_at
+from karpenter.disruption.expiration import expiration, expires_at, lifetime_left
 from karpenter.disruption.options import DisruptionOptions, Expiration
 from karpenter.disruption.verdict import Verdict
 from karpenter.model.core import Pod
@@ -41,6 +41,13 @@ def test_the_older_of_node_and_claim_counts_dep20() -> None:
     view = a_view("n")
     older = replace(view, node=a_node("n", created=to_rfc3339(UnixSeconds(EPOCH - 2 * TTL_S))))
     assert expires_at(older, POOL) == EPOCH - TTL_S
+
+
+def test_v31_what_is_left_of_a_life_of_ten_hours_after_four() -> None:
+    claim = replace(a_claim("c", created=to_rfc3339(UnixSeconds(EPOCH - 4 * 3600))), expire_after_s=10 * 3600.0)
+    view = a_node_view("n", claim=claim, pool=a_pool())
+    assert lifetime_left(view, a_pool(), EPOCH) == 0.6
+    assert lifetime_left(replace(view, claim=replace(claim, expire_after_s=None)), a_pool(), EPOCH) == 1.0
 
 
 def test_a_provisioners_changed_time_to_live_rules_nodes_that_exist() -> None:

@@ -19,7 +19,7 @@ from karpenter.app.forms import (
     choice,
 )
 from karpenter.app.spreadform import DEFAULT_SPREAD
-from karpenter.scheduling.policy import MinValuesPolicy, PreferencePolicy
+from karpenter.scheduling.policy import BalanceFormula, MinValuesPolicy, PreferencePolicy
 
 POLICY_SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
@@ -174,6 +174,20 @@ POLICY_SETTINGS: Final[tuple[Setting, ...]] = (
         "min_values",
         choice(*get_args(MinValuesPolicy)),
         "Whether machines that cannot keep a pool's minValues are not launched, or launched with fewer.",
+        variable="MIN_VALUES_POLICY",
+    ),
+    Setting(
+        "policy.spotToSpot",
+        "spot_to_spot",
+        SWITCH,
+        "Whether consolidation swaps one spot machine for a cheaper one, where `policy.spotTypes` types are cheaper.",
+    ),
+    Setting(
+        "policy.balance",
+        "balance",
+        choice(*get_args(BalanceFormula)),
+        "How pools that say `Balanced` count what a consolidation disturbs: pods and nodes, as Karpenter does, or pods "
+        "only, as its design says.",
     ),
     Setting(
         "policy.saving",

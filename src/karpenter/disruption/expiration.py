@@ -61,12 +61,28 @@ def expires_at(view: NodeView, pool: NodePool | None) -> UnixSeconds | None:
 
     It counts from when the claim or the node was created, whichever was first (DEP-20).
     """
+    created, life_s = created_at(view), _life_s(view, pool)
+    return UnixSeconds(created + life_s) if life_s is not None and created is not None else None
+
+
+def lifetime_left(view: NodeView, pool: NodePool | None, now: UnixSeconds) -> float:
+    """Return the share of its life that a node has before it, 0 to 1; 1 for one that never expires (D-4)."""
+    created, life_s = created_at(view), _life_s(view, pool)
+    if created is None or life_s is None:
+        return 1.0
+    return min(max((created + life_s - now) / life_s, 0.0), 1.0) if life_s > 0 else 0.0
+
+
+def created_at(view: NodeView) -> UnixSeconds | None:
+    """Return when the claim or the node was created, whichever was first; None when nobody knows."""
+    created = [one.metadata.created_at for one in (view.claim, view.node) if one is not None]
+    return min((moment for moment in created if moment is not None), default=None)
+
+
+def _life_s(view: NodeView, pool: NodePool | None) -> float | None:
     pools_s = pool.template.expire_after_s if pool else None
     own_s = view.claim.expire_after_s if view.claim else pools_s
-    life_s = pools_s if pool and pool.disruption.expires_by_pool else own_s
-    created = [one.metadata.created_at for one in (view.claim, view.node) if one is not None]
-    known = [moment for moment in created if moment is not None]
-    return UnixSeconds(min(known) + life_s) if life_s is not None and known else None
+    return pools_s if pool and pool.disruption.expires_by_pool else own_s
 
 
 def _all_at_once(candidates: list[Candidate]) -> Verdict:

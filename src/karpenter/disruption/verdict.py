@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from karpenter.model.nodepool import DisruptionReason
-from karpenter.model.units import ObjectKey, UnixSeconds
+from karpenter.model.units import ObjectKey, PoolKey, UnixSeconds
 from karpenter.scheduling.solution import ClaimPlan
 
 BlockCode = Literal[
@@ -27,6 +27,7 @@ BlockCode = Literal[
     "UnknownPrice",
     "Preference",
     "ChurnRail",
+    "Unbalanced",
     "NextTurn",
     "NotDue",
     "NotManaged",
@@ -75,6 +76,19 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
+class Score:
+    """How one move looks from one pool that says `Balanced` (spec v1 D-21 … D-23)."""
+
+    pool: PoolKey
+    nodes: tuple[str, ...]
+    """All nodes of the move, sorted."""
+    value: float
+    """Share of the pool's price that is saved, over the share of its disruption cost that is moved."""
+    is_approved: bool
+    """Whether the pool agrees."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outlook:
     """What the fleet costs in USD per hour, node fees included: now, at least, and once the commands are done."""
 
@@ -92,5 +106,7 @@ class Verdict:
     blocked: tuple[Blocked, ...] = ()
     outlook: Outlook | None = None
     """None when nobody compared prices."""
+    scores: tuple[Score, ...] = ()
+    """What Balanced pools thought of the moves they were asked about."""
     watched: tuple[str, ...] = ()
     """Spot nodes that could be swapped for cheaper ones, and wait for the price to last."""

@@ -24,6 +24,7 @@ WELL_KNOWN: Final = tuple(sorted(label_name(key) for key in labels.WELL_KNOWN))
 _DISRUPTED: Final = ("reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode")
 _PER_NODE: Final = ("resource_type", "node_name", "phase", "managed", *WELL_KNOWN)
 _DECISION: Final = ("decision", "reason", "consolidation_type")
+_SCORED: Final = ("decision", "nodepool", "policy")
 _OFFERING: Final = ("instance_type", "capacity_type", "zone")
 _POD_STATE: Final = (
     "name", "namespace", "owner", "node", "nodepool", "zone", "arch", "capacity_type", "instance_type", "phase",
@@ -113,6 +114,13 @@ class Metrics(Instruments):
     voluntary_disruption_consolidation_timeouts_total = counter("Searches cut short.", "consolidation_type")
     voluntary_disruption_failed_validations_total = counter("Candidates that validation refused.", "consolidation_type")
     voluntary_disruption_queue_failures_total = counter("Replacements that never became ready.", *_DECISION)
+
+    consolidation_score = histogram(
+        "What a move saves over what it disturbs, as a pool sees it that says Balanced.",
+        *_SCORED,
+        buckets=(0.1, 0.25, 0.33, 0.5, 1, 2, 5, 10),
+    )
+    consolidation_moves_total = counter("Moves that pools were asked about which say Balanced.", *_SCORED)
 
     interruption_received_messages_total = counter("Notices about machines.", "message_type")
 

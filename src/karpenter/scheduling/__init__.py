@@ -4,7 +4,7 @@ Pure: functions of an immutable snapshot. Never: I/O, a clock, randomness, a clo
 """
 
 from karpenter.scheduling.demand import Demand, Fulfilment
-from karpenter.scheduling.policy import Options, Policy, PreferencePolicy
+from karpenter.scheduling.policy import BalanceFormula, Options, Policy, PreferencePolicy
 from karpenter.scheduling.pricing import PreferencePrices, PricedPreference, prices_of_preferences
 from karpenter.scheduling.reporter import Reporter, StopCheck, never
 from karpenter.scheduling.snapshot import NodeView, PoolView, Snapshot, Volumes
@@ -12,6 +12,7 @@ from karpenter.scheduling.solution import ClaimPlan, Layer, Reason, Solution, Un
 from karpenter.scheduling.solver import solve
 
 __all__ = [
+    "BalanceFormula",
     "ClaimPlan",
     "Demand",
     "Fulfilment",

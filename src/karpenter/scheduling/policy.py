@@ -9,6 +9,7 @@ from karpenter.model.core import TopologySpreadConstraint
 
 PreferencePolicy = Literal["Respect", "Ignore"]
 MinValuesPolicy = Literal["Strict", "BestEffort"]
+BalanceFormula = Literal["shipped", "design"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class Policy:
     """USD per hour that a moved pod has to be worth …"""
     careful_move_factor: float = 3.0
     """… times this with a volume, or for a workload of one replica."""
+    spot_to_spot: bool = True
+    """Whether consolidation swaps one spot machine for a cheaper one, where enough types are cheaper."""
+    balance: BalanceFormula = "shipped"
+    """Whether pools that say `Balanced` count a node beside its pods, as Karpenter does, or pods only, as that policy's
+    design does."""
     fill: float | None = None
     """Share of a node's room that is planned for; None fills all of it, and less only as far as the binding trials make
     the expected price lower."""

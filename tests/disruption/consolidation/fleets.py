@@ -46,8 +46,7 @@ def a_machine(name: str, kind: str, *pods: Pod, pool: NodePool | None = None, **
         memory=f"{memory}Gi",
         pods=bound,
         pool=pool or a_free_pool(),
-        instance_type=kind,
-        **{"price": round(price * 0.3, 6) if spot else price, **fields},
+        **{"instance_type": kind, "price": round(price * 0.3, 6) if spot else price, **fields},
     )
     node = fields.get("node") or Node(metadata=ObjectMeta(name=name, labels=dict(view.labels)))
     return replace(view, node=node)

@@ -1,15 +1,17 @@
-"""The two rules: issue 6, point 2; DEP-54 … DEP-56, TV-114 … TV-118; cases CHURN, STUCK-CONSOL, SPOT15."""
+"""The two rules: issue 6, point 2; DEP-54 … DEP-56, TV-114 … TV-118; V34, V35; cases CHURN, STUCK-CONSOL, SPOT15."""
 
 from dataclasses import replace
 
 import pytest
 
 from karpenter.disruption.options import DisruptionOptions
+from karpenter.disruption.verdict import Verdict
 from karpenter.model import labels
+from karpenter.model.instancetype import InstanceType
 from karpenter.model.nodepool import Disruption
 from karpenter.scheduling import Options, Policy
 from karpenter.scheduling.policy import FlexibilityRails
-from tests.builders import a_pod
+from tests.builders import a_pod, a_snapshot, an_instance_type
 from tests.disruption.consolidation.fleets import (
     FREE_MOVES,
     a_fleet,
@@ -57,6 +59,61 @@ def test_tv117_a_spot_node_is_not_swapped_for_a_few_cheaper_spot_types_and_says_
     five = Policy(rails=False, move_price=0.0, node_fee=0.0, flexibility=FlexibilityRails(spot_types=5))
     (command,) = consolidated(fleet, DisruptionOptions(solve=Options(five))).commands
     assert len(command.replacements[0].instance_types) == 5
+
+
+def spot_types(cheaper: int) -> list[InstanceType]:
+    """Return so many types cheaper than the last one."""
+    prices = [*(0.10 + at / 1000 for at in range(cheaper)), 1.0]
+    return [an_instance_type(f"s.{at}", cpu="8", memory="32Gi", price=price) for at, price in enumerate(prices)]
+
+
+def on_spot(cheaper: int, policy: Policy) -> Verdict:
+    spot = a_free_pool(requirements={labels.CAPACITY_TYPE: ["spot"]})
+    machine = a_machine("a", "m.8", *pods(1), pool=spot, capacity_type="spot", price=0.3, instance_type=f"s.{cheaper}")
+    fleet = a_snapshot(nodes=[machine], pools=[spot], types=spot_types(cheaper))
+    return consolidated(fleet, DisruptionOptions(solve=Options(policy)))
+
+
+def test_v34_a_spot_node_waits_for_15_cheaper_types_and_then_asks_for_exactly_those() -> None:
+    pure = FREE_MOVES.solve.policy
+    assert on_spot(14, pure).commands == ()
+    (command,) = on_spot(15, pure).commands
+    assert command.replacements[0].instance_types == tuple(f"s.{at}" for at in range(15))
+
+
+def test_a_spot_node_stays_when_nothing_is_swapped_for_spot_prices() -> None:
+    (blocked,) = on_spot(15, replace(FREE_MOVES.solve.policy, spot_to_spot=False)).blocked
+    assert (blocked.code, "policy.spotToSpot" in blocked.message) == ("Price", True)
+
+
+def bursting(*more: str) -> Verdict:
+    """Two 2xlarge and a small one, all of whose pods fit on the smallest machine."""
+    sizes = {"t3a.nano": 0.0047, "t3a.small": 0.0188, "t3a.xlarge": 0.1504, "t3a.2xlarge": 0.3008}
+    offered = [name for name in sizes if name in {"t3a.small", "t3a.xlarge", "t3a.2xlarge", *more}]
+    types = [an_instance_type(name, cpu="8", memory="32Gi", price=sizes[name]) for name in offered]
+    nodes = [
+        a_machine(
+            name,
+            "m.8",
+            *pods(1, cpu="100m", memory="100Mi", name=name),
+            instance_type=kind,
+            price=sizes[kind],
+        )
+        for name, kind in (("a", "t3a.2xlarge"), ("b", "t3a.2xlarge"), ("c", "t3a.small"))
+    ]
+    return consolidated(a_snapshot(nodes=nodes, pools=[a_free_pool()], types=types))
+
+
+def test_v35_nodes_are_not_swapped_for_one_of_a_type_that_one_of_them_has() -> None:
+    commands = bursting().commands
+    assert sorted(node for command in commands for node in command.nodes) == ["a", "b"]
+    assert [command.replacements for command in commands] == [(), ()]
+
+
+def test_v35_what_replaces_them_asks_only_for_types_cheaper_than_the_one_that_could_have_stayed() -> None:
+    (command,) = bursting("t3a.nano").commands
+    assert command.nodes == ("a", "b", "c")
+    assert command.replacements[0].instance_types == ("t3a.nano",)
 
 
 def test_spot15_a_spot_node_whose_pods_fit_elsewhere_goes_all_the_same() -> None:

@@ -1,21 +1,24 @@
 """Whether nodes may be given back, and what that brings: asked of every set that a search proposes. Pure.
 
-Source: issue 6, points 2 and 3; spec v1 D-13 … D-16; spec v1alpha5 DEP-53 … DEP-56; case SPOT15.
+Source: issue 6, points 2 and 3; spec v1 D-11, D-13 … D-16; spec v1alpha5 DEP-53 … DEP-56; case SPOT15.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Final
 
 from karpenter.disruption.candidates import Candidate
+from karpenter.disruption.consolidation.balance import Balance
 from karpenter.disruption.consolidation.care import Care
 from karpenter.disruption.consolidation.moves import TINY, Move, Refusal, moves_of
 from karpenter.disruption.consolidation.rails import Rails
 from karpenter.disruption.consolidation.replacements import capped, shortest
 from karpenter.disruption.consolidation.spreads import StayingSpreads
 from karpenter.disruption.relocation import Relocation, relocate
+from karpenter.disruption.verdict import Score
 from karpenter.scheduling import ClaimPlan, Options, StopCheck, never
 from karpenter.scheduling.snapshot import Snapshot
 
@@ -51,10 +54,16 @@ class Appraiser:
         self._options = options
         self._care = care
         self._rails = rails
+        self._balance = Balance(snapshot, options.policy.balance)
         self._is_hard = is_hard
         self._pools = {view.pool.key: view for view in snapshot.pools}
         self._starting = frozenset(view.name for view in snapshot.nodes if not view.is_initialized)
         self._spreads = StayingSpreads(snapshot)
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """What Balanced pools thought of the moves so far."""
+        return self._balance.scores
 
     def appraise(self, candidates: Sequence[Candidate], *, stop: StopCheck = never) -> Appraisal:
         """Return the moves that give these nodes back as far as that pays, and why the others are not given back."""
@@ -135,17 +144,31 @@ class Appraiser:
         if plans is None:
             return Refusal("Price", "the cloud might return machines that cost as much")
         if move.is_spot_swap:
+            if not self._options.policy.spot_to_spot:
+                return Refusal("Price", "a spot machine is not swapped for another one: policy.spotToSpot is off")
             found, needed = min(len(plan.instance_types) for plan in plans), self._options.policy.flexibility.spot_types
             if found < needed:
                 return Refusal("Price", f"needs {needed} cheaper spot types, has {found}")
             plans = tuple(shortest(plan, needed, self._pools[plan.pool]) for plan in plans)
         move = replace(move, relocation=replace(move.relocation, replacements=plans))
-        return self._rails.on_move(move) or move
+        return self._rails.on_move(move) or self._balance.on_move(move) or move
 
     def _ceiling(self, move: Move) -> float:
         """Return the USD per hour below which the new machines have to stay whatever the cloud returns."""
         fewer = len(move.candidates) - len(move.relocation.replacements)
-        return move.price + fewer * self._options.policy.node_fee
+        return min(move.price + fewer * self._options.policy.node_fee, _price_of_keeping_one(move))
+
+
+def _price_of_keeping_one(move: Move) -> float:
+    """Return what one of the nodes costs that has a type which could hold everything; infinite when none does.
+
+    One machine for all that costs as much is worth nothing: that node could have stayed (D-11).
+    """
+    plans = move.relocation.replacements
+    if len(plans) != 1 or len(move.candidates) < 2:
+        return inf
+    types = frozenset(plans[0].instance_types)
+    return min((one.price for one in move.candidates if one.view.instance_type in types), default=inf)
 
 
 def _not_cheaper(plans: Sequence[ClaimPlan]) -> str:

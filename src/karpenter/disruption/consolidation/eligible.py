@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from karpenter.disruption.candidates import Candidate, Candidates
+from karpenter.disruption.costs import EMPTY_COST, node_cost
 from karpenter.disruption.podevents import last_pod_event
 from karpenter.disruption.verdict import BlockCode, Blocked
 from karpenter.model.nodeclaim import CONSOLIDATABLE, NodeClaim
@@ -30,7 +31,10 @@ class Eligible:
 
 
 def eligible(snapshot: Snapshot, policy: Policy) -> Eligible:
-    """Return the nodes that may be consolidated. Empty ones are not looked at: emptiness rules them (D-8)."""
+    """Return the nodes that may be consolidated. Empty ones are not looked at: emptiness rules them (D-8).
+
+    A node whose pods may all be evicted for nothing counts as empty (D-5), but goes only when they have a place.
+    """
     candidates = Candidates(snapshot)
     free: list[Candidate] = []
     blocked: list[Blocked] = []
@@ -67,7 +71,8 @@ def _by_pool(candidate: Candidate) -> Blocked | None:
     pool = candidate.pool
     if pool.replicas is not None:
         return stays(candidate, "PolicyOff", f"{pool.key} has a fixed number of nodes")
-    if pool.disruption.policy in {"Off", "WhenEmpty"}:
+    counts_as_empty = pool.disruption.policy == "WhenEmpty" and node_cost(candidate.pods) <= EMPTY_COST
+    if pool.disruption.policy in {"Off", "WhenEmpty"} and not counts_as_empty:
         what = "no nodes" if pool.disruption.policy == "Off" else "empty nodes only"
         return stays(candidate, "PolicyOff", f"{pool.key} gives {what} back")
     if pool.disruption.consolidate_after_s is None:

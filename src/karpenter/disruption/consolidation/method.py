@@ -15,8 +15,11 @@ from karpenter.disruption.consolidation.moves import TINY, Move
 from karpenter.disruption.consolidation.rails import Allowance, Rails
 from karpenter.disruption.consolidation.search import Found, Search
 from karpenter.disruption.consolidation.values import values_of
+from karpenter.disruption.costs import cost_of_taking
+from karpenter.disruption.expiration import lifetime_left
 from karpenter.disruption.options import DEFAULT_OPTIONS, DisruptionOptions
 from karpenter.disruption.verdict import Blocked, Command, Outlook, Verdict
+from karpenter.model.units import UnixSeconds
 from karpenter.scheduling import StopCheck, never
 from karpenter.scheduling.snapshot import Snapshot
 
@@ -48,6 +51,7 @@ def consolidation(
     return Verdict(
         tuple(_command(move) for move in moves),
         (*blocked, *_stay(search, found)),
+        scores=search.appraiser.scores,
         watched=tuple(sorted(name for name, refusal in found.refusals.items() if refusal.is_watched)),
         outlook=_outlook(snapshot, free, moves, bound=search.values.bound, fee=policy.node_fee),
     )
@@ -66,12 +70,17 @@ def _search(
         fleet=fleet,
         values=values,
         worth={one.name: values.of(fleet, one.name) for one in free},
+        costs={one.name: _cost(one, snapshot.taken_at) for one in free},
         care=care,
         policy=policy,
         allowance=Allowance(snapshot, policy, options.past),
         appraiser=Appraiser(snapshot, options.solve, care=care, rails=rails, is_hard=is_hard),
         close=_CLOSE_IF_HARD if is_hard else _CLOSE,
     )
+
+
+def _cost(one: Candidate, now: UnixSeconds) -> float:
+    return cost_of_taking(one.pods, left=lifetime_left(one.view, one.pool, now))
 
 
 def _command(move: Move) -> Command:

@@ -57,6 +57,8 @@ class Search:
     values: Values
     worth: dict[str, float]
     """What the pods of each node are worth."""
+    costs: dict[str, float]
+    """What taking each node costs by the words of its pods, less near the end of its life (D-3, D-6, DEP-52)."""
     care: Care
     policy: Policy
     allowance: Allowance
@@ -173,14 +175,14 @@ class Search:
         """Return the nodes that could save more than this share of their price, most for each pod first."""
         saving = [(self.possible(one), one) for one in self.free]
         worth = [(gain, one) for gain, one in saving if gain > least * one.price + TINY]
-        worth.sort(key=lambda pair: (-pair[0] / len(pair[1].pods), pair[1].name))
+        worth.sort(key=lambda pair: (-pair[0] / self.costs[pair[1].name], pair[1].name))
         return [one for _, one in worth]
 
     def _greedy(self) -> list[Candidate]:
         """Return nodes that the others have room for, one after the other; each changes what is left for the next."""
         fleet, left, taken = self.fleet, self.allowance.copy(), []
         gains = [(self.possible(one), one) for one in self.free if self._pays_to_delete(one)]
-        for _, one in sorted(gains, key=lambda pair: (-pair[0] / len(pair[1].pods), pair[1].name)):
+        for _, one in sorted(gains, key=lambda pair: (-pair[0] / self.costs[pair[1].name], pair[1].name)):
             if left.objection(one) is None and fleet.take(one.name):
                 left.take(one)
                 taken.append(one)
