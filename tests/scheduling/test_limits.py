@@ -56,6 +56,15 @@ def test_the_number_of_nodes_is_a_limit_within_the_batch() -> None:
     assert (machines(solution), len(solution.unschedulable)) == (["c.4"], 1)
 
 
+def test_v46_machines_are_chosen_so_that_both_pods_are_served_within_the_limit_at_once() -> None:
+    """Upstream counts the largest type that the first claim could become, 8, and lets the second pod wait."""
+    term = {"topologyKey": labels.HOSTNAME, "labelSelector": {"matchLabels": {"app": "x"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    wanted = pods(2, cpu="3", labels={"app": "x"}, affinity=apart)
+    plans = solved(wanted, pools=[on_demand(limits={"cpu": "8"})], types=toys("c.4", "c.8")).new_claims
+    assert [plan.instance_types for plan in plans] == [("c.4",), ("c.4",)]
+
+
 def test_memory_is_a_limit_like_any_other() -> None:
     solution = solved(pods(3, cpu="3"), pools=[on_demand(limits={"memory": "16Gi"})], types=toys("c.4"))
     assert (machines(solution), len(solution.unschedulable)) == (["c.4"] * 2, 1)

@@ -22,6 +22,15 @@ def test_the_cut_off_itself_is_worth_a_machine() -> None:
     assert machines(solved([a_pod(priority=0)], options=CUT)) == ["c.1"]
 
 
+def test_v39_where_room_is_short_the_larger_of_equally_important_pods_goes_first() -> None:
+    """Upstream goes by size alone (S-11); here importance comes before it."""
+    small, large = a_pod("small", cpu="1", priority=0), a_pod("large", cpu="3", priority=0)
+    vital = a_pod("small", cpu="1", priority=1000)
+    room = a_node_view("n", cpu="3")
+    assert solved([small, large], pools=[], nodes=[room]).placements == {("default", "large"): "n"}
+    assert solved([vital, large], pools=[], nodes=[room]).placements == {("default", "small"): "n"}
+
+
 def test_the_reason_names_both_priorities() -> None:
     ((code, message),) = why(solved([a_pod(priority=-10)], options=CUT))
     assert code == "PriorityTooLow"

@@ -150,6 +150,34 @@ def test_max_pods_changes_the_memory_reserve_only_where_the_family_says_so(famil
     assert allocatable["memory"] == (7577 - reserved_mib - 100) * MIB
 
 
+@pytest.mark.parametrize(
+    "name, pods, has_mib, reserved, left",
+    [
+        ("m5.large", 29, 7577, {"memory": "574Mi", "cpu": "70m"}, {"memory": "6903Mi", "cpu": "1930m"}),
+        ("c5.xlarge", 58, 7577, {"memory": "893Mi", "cpu": "80m"}, {"memory": "6584Mi", "cpu": "3920m"}),
+    ],
+)
+def test_v54_v56_al2023_from_facts_to_allocatable(
+    name: str, pods: int, has_mib: int, reserved: dict[str, str], left: dict[str, str]
+) -> None:
+    build = Build.of(an_aws_node_class(family="AL2023"), None)
+    capacity, allocatable = capacity_and_allocatable(a_record(name), build, DEFAULT_SETTINGS)
+    assert (capacity["pods"], capacity["memory"]) == (pods, has_mib * MIB)
+    kept = maths.kube_reserved(a_record(name), build, pods=pods)
+    assert {key: kept[key] for key in reserved} == parse_resources(reserved)
+    assert {key: allocatable[key] for key in left} == parse_resources(left)
+
+
+def test_v55_arm_machines_keep_64_mib_more() -> None:
+    assert maths.memory_capacity(a_record("m6g.large"), DEFAULT_SETTINGS) == 7518 * MIB
+
+
+def test_v60_of_a_root_volume_of_20_gib_a_tenth_is_the_threshold_and_1_gib_is_reserved() -> None:
+    disk = {"ephemeral-storage": 20 * GIB, "memory": 8 * GIB}
+    assert maths.eviction_threshold(AL2, disk)["ephemeral-storage"] == 2147483648
+    assert maths.kube_reserved(a_record("m5.large"), AL2, pods=29)["ephemeral-storage"] == GIB
+
+
 def test_reserved_interfaces_cost_pods_but_not_the_memory_reserve() -> None:
     """Spec v1 V57."""
     allocatable = usable("m5.large", family="AL2023", settings=AwsSettings(reserved_enis=1))
