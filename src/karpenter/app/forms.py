@@ -129,6 +129,13 @@ def _performance(text: str) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(found.items()))
 
 
+def _paths(text: str) -> tuple[str, ...]:
+    paths = tuple(filter(None, (each.strip() for each in text.split(","))))
+    if not paths:
+        raise ValueError(f"{text!r} names no place; write stdout, stderr or the path of a file")
+    return paths
+
+
 def choice(*words: str) -> Form:
     """Return the form of a value that is one of these words."""
 
@@ -149,6 +156,7 @@ POSITIVE: Final = Form("number from 1", _positive, str)
 COUNT: Final = Form("number from 0", _count, str)
 PRIORITY: Final = Form("whole number or `none`", _priority, lambda value: "none" if value is None else str(value))
 NAME: Final = Form("name", _name, str)
+PATHS: Final = Form("`stdout`, `stderr` or paths, by commas", _paths, ",".join)
 PORT: Final = Form("port", _port, str)
 SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else "off")
 SHARE: Final = Form("share from 0 to 1", _share, lambda value: f"{value:g}")

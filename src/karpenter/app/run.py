@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +14,7 @@ from karpenter.app.assembly import Assembly, CloudSettings
 from karpenter.app.embedded.page import status_page
 from karpenter.app.embedded.web import StatusServer
 from karpenter.app.errors import BadInputError, SettingsError
+from karpenter.app.logoutput import logged_to
 from karpenter.app.process import run_process
 from karpenter.app.settings import Settings, read_settings
 from karpenter.model.catalog import load_catalog
@@ -34,6 +34,8 @@ from karpenter.sim.kubelet.frommarket import MarketMachines
 from karpenter.sim.market.market import Market
 from karpenter.sim.market.state import MarketSettings
 from karpenter.sim.standins import Context, Recorders, StandIn
+
+log = logs.get("run")
 
 _NEEDED = (kube.PROVISIONERS, kube.NODE_POOLS, kube.NODE_CLAIMS, kube.AWS_NODE_TEMPLATES, kube.EC2_NODE_CLASSES)
 
@@ -76,9 +78,16 @@ def run(
 
 async def _run(settings: Settings, cloud: CloudSettings, kubeconfig: Path | None) -> None:
     clock = WallClock()
+    process = settings.process
+    with logged_to(process.log_output, clock, level=process.log_level):
+        for feature in settings.absent:
+            log.warning("feature gate has no effect, the feature is not there yet", gate=feature)
+        await _serve(settings, cloud, kubeconfig, clock=clock)
+
+
+async def _serve(settings: Settings, cloud: CloudSettings, kubeconfig: Path | None, *, clock: Clock) -> None:
     metrics = Metrics(clock)
     process = settings.process
-    logs.configure(clock, sys.stdout, level=process.log_level)
     try:
         connection = find_connection(os.environ, kubeconfig=kubeconfig)
     except ConnectionSettingsError as error:

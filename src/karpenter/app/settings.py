@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 from karpenter.app.errors import SettingsError
+from karpenter.app.featuregates import VARIABLE, read_gates
 from karpenter.app.forms import (
     AMOUNT,
     COUNT,
     DEADLINE,
     DURATION,
     NAME,
+    PATHS,
     PORT,
     POSITIVE,
     SWITCH,
@@ -48,6 +50,8 @@ class ProcessSettings:
     """How the controller's process behaves (`run`)."""
 
     log_level: Level = "info"
+    log_output: tuple[str, ...] = ("stdout",)
+    """Where `run` writes its log: `stdout`, `stderr` or files."""
     health_probe_port: int = 8081
     kube_client_qps: int = 200
     """Requests per second to the API server, on average."""
@@ -70,6 +74,8 @@ class Settings:
     repair: RepairSettings = dataclasses.field(default_factory=RepairSettings)
     metrics: MetricsSettings = dataclasses.field(default_factory=MetricsSettings)
     process: ProcessSettings = dataclasses.field(default_factory=ProcessSettings)
+    absent: tuple[str, ...] = ()
+    """Features that were asked for and are not there."""
 
 
 _PARTS: Final = frozenset(each.name for each in dataclasses.fields(Settings))
@@ -175,6 +181,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         variable="LOG_LEVEL",
     ),
     Setting(
+        "log.outputPaths",
+        "log_output",
+        PATHS,
+        "Where `run` writes its log: `stdout`, `stderr`, or a file that is appended to.",
+        variable="LOG_OUTPUT_PATHS",
+    ),
+    Setting(
         "metrics.port",
         "port",
         PORT,
@@ -256,7 +269,9 @@ def read_settings(assignments: Sequence[str], environment: Mapping[str, str]) ->
     Raises:
         SettingsError: a key is unknown or a value cannot be read.
     """
-    texts = {
+    gates = read_gates(environment.get(VARIABLE, ""))
+    texts = {_setting(key): (VARIABLE, text) for key, text in gates.assignments.items()}
+    texts |= {
         setting: (setting.variable, environment[setting.variable])
         for setting in SETTINGS
         if environment.get(setting.variable)
@@ -266,7 +281,7 @@ def read_settings(assignments: Sequence[str], environment: Mapping[str, str]) ->
         if not equals:
             raise SettingsError(f"--set {assignment}: a value is missing, write {assignment}=VALUE")
         texts[_setting(key.strip())] = (f"--set {key}", text.strip())
-    settings = Settings()
+    settings = Settings(absent=gates.absent)
     for setting, (origin, text) in texts.items():
         settings = _with(settings, setting, origin=origin, text=text)
     return settings

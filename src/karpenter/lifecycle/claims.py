@@ -15,6 +15,7 @@ from karpenter.lifecycle.machine import (
     Register,
     Step,
     Timeouts,
+    is_closed_until_registered,
     next_step,
     registration_patch,
 )
@@ -26,6 +27,7 @@ from karpenter.model.core import Node
 from karpenter.model.nodeclaim import LAUNCHED, NodeClaim
 from karpenter.model.pods import is_reschedulable
 from karpenter.model.resources import format_resources, parse_resources
+from karpenter.model.taints import UNREGISTERED
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import DONE, Result
@@ -125,11 +127,23 @@ class ClaimLifecycle:
     async def _register(self, claim: NodeClaim, action: Register, step: Step) -> None:
         self._breakers.succeeded(claim.node_class_ref)
         self._health.succeeded(claim.pool)
+        self._miss_taint(claim, action.node)
         node = await self._writer.patch_node(action.node, registration_patch(claim, action.node))
         await self._writer.patch_claim_status(claim, step.conditions, {"nodeName": node.metadata.name})
         pool, zone = (claim.pool.name if claim.pool else ""), claim.labels.get(labels.ZONE, "")
         self._metrics.nodes_created_total.labels(nodepool=pool, zone=zone).inc()
         log.info("registered nodeclaim", nodeclaim=claim.name, node=node.metadata.name, provider_id=claim.provider_id)
+
+    def _miss_taint(self, claim: NodeClaim, node: Node) -> None:
+        """Say that a node was open to pods before it was ready for them (L-5)."""
+        if is_closed_until_registered(node):
+            return
+        message = (
+            f"node {node.metadata.name} joined without the taint {UNREGISTERED}: pods may have come before its labels "
+            "and taints; have the kubelet register with it (--register-with-taints)"
+        )
+        log.error("node joined without the unregistered taint", nodeclaim=claim.name, node=node.metadata.name)
+        self._recorder.record(claim_ref(claim), "Warning", "UnregisteredTaintMissing", message)
 
     async def _initialize(self, claim: NodeClaim, action: Initialize, step: Step) -> None:
         node = await self._writer.patch_node(action.node, {"metadata": {"labels": {labels.INITIALIZED: "true"}}})

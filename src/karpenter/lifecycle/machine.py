@@ -188,6 +188,11 @@ def _ready(status: Mapping[str, str]) -> Condition:
     return Condition(READY, worst, "ReconcilingDependents", f"waiting for {', '.join(missing)}")
 
 
+def is_closed_until_registered(node: Node) -> bool:
+    """Return whether a node keeps pods off until it is registered, or was registered before (L-5)."""
+    return labels.REGISTERED in node.metadata.labels or bool(_present(node.spec.taints, (UNREGISTERED,)))
+
+
 def registration_patch(claim: NodeClaim, node: Node) -> dict[str, object]:
     """Return the merge patch that makes a node ours (L-5).
 

@@ -7,21 +7,24 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from karpenter.model.core import Pod
-from karpenter.model.units import UnixSeconds
+from karpenter.model.units import PoolKey, UnixSeconds
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.cpu import run_cpu
 from karpenter.runtime.events import LONGEST_MESSAGE, EventRecorder, shortened
 from karpenter.scheduling import Demand, Options, Snapshot, Solution
 from karpenter.scheduling.remedies import Effort, refusals_of
-from karpenter.scheduling.solution import Reason
-from karpenter.state.refs import pod_ref
+from karpenter.scheduling.solution import Reason, Unschedulable
+from karpenter.state.refs import pod_ref, pool_ref
 
 log = logs.get("provisioner")
 
 DEDUPE_S: Final = 300.0
 SEARCH_LIMIT_S: Final = 5.0
 """Looking for remedies ends after this long: the next batch waits."""
+POOL_DEDUPE_S: Final = 60.0
+_EMPTY_HANDED: Final = frozenset({"NoInstanceTypes", "MinValuesUnmet"})
+"""Misses by which a pool's own words leave no instance type (S-47)."""
 _FIX: Final = "; fix: "
 _SOLVES: Final = 16
 _GROUPS: Final = 4
@@ -51,6 +54,7 @@ class Refusals:
             # A pod that still runs on a leaving node has nothing to complain of yet.
             if not entry.pod.spec.node_name
         }
+        self._tell_pools(snapshot, refused.values())
         now = self.clock.now()
         kinds = {uid: _kind(entry.reasons) for uid, entry in refused.items()}
         news = {uid for uid, kind in kinds.items() if self._is_news(uid, kind, now)}
@@ -59,6 +63,19 @@ class Refusals:
         for uid in news:
             entry = refused[uid]
             self.fail(entry.pod, _words(entry.reasons), fix=fixes.get(uid, ""), kind=kinds[uid])
+
+    def _tell_pools(self, snapshot: Snapshot, refused: Iterable[Unschedulable]) -> None:
+        """Say on pools that their own requirements leave no instance type for pods (S-47)."""
+        pools = {view.pool.key: view.pool for view in snapshot.pools}
+        told: set[PoolKey] = set()
+        for reason in (reason for entry in refused for reason in entry.reasons):
+            pool = pools.get(reason.pool) if reason.pool is not None else None
+            miss = next((miss for miss in reason.misses if miss.code in _EMPTY_HANDED), None)
+            if pool is None or miss is None or pool.key in told:
+                continue
+            told.add(pool.key)
+            ref = pool_ref(pool)
+            self.recorder.record(ref, "Warning", "NoCompatibleInstanceTypes", miss.message, dedupe_s=POOL_DEDUPE_S)
 
     def _is_news(self, uid: str, kind: str, now: UnixSeconds) -> bool:
         last, at = self._told.get(uid, ("", 0.0))
