@@ -43,6 +43,8 @@ class Bins:
         self.columns = columns
         self.size = len(nodes)
         self.shares: list[list[Share]] = [[] for _ in nodes.views]
+        self.version: list[int] = [0] * self.size
+        """Rises with every change of a bin, by row."""
         self._constraints = constraints
         self._volumes = volumes
         self._room = room
@@ -150,6 +152,7 @@ class Bins:
         for constraint in self._constraints:
             constraint.put(row, item, count)
         self.shares[row].append(Share(item, count))
+        self.version[row] += 1
         item.left -= count
 
     def take(self, row: int, share: Share, count: int) -> None:
@@ -161,6 +164,7 @@ class Bins:
             constraint.put(row, share.item, -count)
         at = self.shares[row].index(share)
         self.shares[row][at : at + 1] = [Share(share.item, share.count - count)] if share.count > count else []
+        self.version[row] += 1
         if self._column[row] >= 0 and not self.shares[row]:
             self.close(row)
 
@@ -183,6 +187,7 @@ class Bins:
         self._column[row] = column
         self._places[row] = places
         self.shares.append([])
+        self.version.append(0)
         self.size += 1
         return row
 
@@ -197,6 +202,7 @@ class Bins:
     def retype(self, row: int, column: int, places: Bools) -> None:
         """Make an opened machine one of another column, which holds its load."""
         load = self.load(row)
+        self.version[row] += 1
         self._column[row] = column
         self._room[row] = self.columns.room[column] - load
         self._places[row] = places

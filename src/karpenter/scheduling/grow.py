@@ -6,20 +6,17 @@ The way out for what patterns cannot express: company on one host, spreads that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from karpenter.scheduling.bins import Bins
 from karpenter.scheduling.catalog import Bools, Floats, Ints
+from karpenter.scheduling.enlarging import Enlargement, Enlarger
 from karpenter.scheduling.hosts import HostRules
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.machines import Machines
 from karpenter.scheduling.rails.size import Sizes
-
-_MOST_ENLARGED: Final = 128
-"""Planned machines that are looked at for a larger type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +25,7 @@ class Grower:
 
     bins: Bins
     machines: Machines
+    enlarger: Enlarger
     budget: Budget
     hosts: HostRules
     sizes: Sizes
@@ -42,12 +40,12 @@ class Grower:
                 return
         if not item.may_launch:
             return
-        row, column, more = self._cheapest_enlargement(item)
+        larger = self._cheapest_enlargement(item)
         own = self._own_machine(item, item.request)
-        if own is not None and self._price(own, item) + self.node_fee < more:
+        if own is not None and (larger is None or self._price(own, item) + self.node_fee < larger.price):
             self._open(own, item, 1)
-        elif row is not None:
-            self._enlarge(row, column, item)
+        elif larger is not None:
+            self._enlarge(larger, item)
 
     def found(self, item: Item, scale: Floats) -> None:
         """Place the first of copies that all have to be on one host, together with as many others as one host takes."""
@@ -106,20 +104,14 @@ class Grower:
         self.budget.take(column)
         self.bins.put(row, item, count if room is None else int(min(count, room[0])))
 
-    def _cheapest_enlargement(self, item: Item) -> tuple[int | None, int, float]:
-        """Return a planned machine, the larger type that holds one copy more, and what that adds in USD per hour."""
-        best: tuple[int | None, int, float] = (None, 0, np.inf)
+    def _cheapest_enlargement(self, item: Item) -> Enlargement | None:
         new = self.bins.new
         room = self.hosts.room(item, new)
-        welcoming = [row for row in self.bins.opened() if room is None or room[row - new.start] >= 1]
-        for row in welcoming[:_MOST_ENLARGED]:
-            column, more = self.machines.enlarged(self.bins, row, item)
-            if more < best[2]:
-                best = (row, column, more)
-        return best
+        rows = np.array(self.bins.opened(), dtype=np.int64)
+        return self.enlarger.cheapest(item, rows if room is None else rows[room[rows - new.start] >= 1])
 
-    def _enlarge(self, row: int, column: int, item: Item) -> None:
-        self.budget.take(int(self.bins.column[row]), -1)
-        self.budget.take(column)
-        self.machines.retype(self.bins, row, column)
-        self.bins.put(row, item, 1)
+    def _enlarge(self, larger: Enlargement, item: Item) -> None:
+        self.budget.take(int(self.bins.column[larger.row]), -1)
+        self.budget.take(larger.column)
+        self.machines.retype(self.bins, larger.row, larger.column)
+        self.bins.put(larger.row, item, 1)

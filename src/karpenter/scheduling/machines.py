@@ -1,4 +1,4 @@
-"""Which type an opened machine gets: the cheapest that holds its load, or one copy more.
+"""Which type an opened machine gets: the cheapest that holds its load.
 
 Source: spec v1alpha5 SCH-24, SCH-26.
 """
@@ -47,19 +47,6 @@ class Machines:
     def retype(self, bins: Bins, row: int, column: int) -> None:
         """Make an opened machine one of another column."""
         bins.retype(row, column, self.together(bins.rules(row))[0][column])
-
-    def enlarged(self, bins: Bins, row: int, item: Item) -> tuple[int, float]:
-        """Return the cheapest type that holds one copy more, and what it adds in USD per hour: infinite without one."""
-        now = int(bins.column[row])
-        rules = bins.rules(row)
-        price = self.together(rules | {item.rule})[1]
-        holds = (self._columns.room >= bins.load(row) + item.request).all(axis=1) & (self.tier == self.tier[now])
-        holds &= self.sized(bins, row, item)
-        holds &= self._budget.affords_instead(now)
-        column = int(np.where(holds, price, np.inf).argmin())
-        if not holds[column]:
-            return now, float("inf")
-        return column, float(price[column] - self.together(rules)[1][now])
 
     def together(self, rules: frozenset[NodeRule]) -> tuple[Bools, Floats]:
         """Return where pods of all rules may be together (N×Z×K), and the least price there, by speed (N)."""

@@ -38,6 +38,7 @@ from karpenter.scheduling.columns import Columns, columns_of
 from karpenter.scheduling.daemons import Daemon, daemons_of, load_of
 from karpenter.scheduling.defaults import Defaults
 from karpenter.scheduling.demand import Demand
+from karpenter.scheduling.enlarging import Enlarger
 from karpenter.scheduling.filling import FULL, best_fill, filled, fixed_fill
 from karpenter.scheduling.grow import Grower
 from karpenter.scheduling.items import Wait
@@ -293,7 +294,7 @@ class _Setting:
             domains=domains,
             hosts=hosts,
             launcher=Launcher(bins, budget, hosts, sizes, fee, self._options.rounds, progress),
-            grower=Grower(bins, machines, budget, hosts, sizes, fee),
+            grower=Grower(bins, machines, Enlarger(bins, machines, budget), budget, hosts, sizes, fee),
             machines=machines,
             chooser=Chooser(
                 columns,
