@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from karpenter.disruption.expiration import LEAD_S
+from karpenter.disruption.options import DEFAULT_OPTIONS, DisruptionOptions, Expiration
 from karpenter.disruption.stillness import LONGEST_S, WINDOW_S, Stillness
 from karpenter.disruption.verdict import Blocked, Command, Verdict
 from karpenter.model.nodepool import Budget, Disruption
@@ -14,9 +16,16 @@ from tests.disruption.test_expiration import POOL as EXPIRING
 from tests.disruption.test_expiration import a_view as an_expiring_view
 
 
-def still(snapshot: Snapshot, verdict: Verdict, *, after_s: float = 1.0, generation: int = 7) -> bool:
+def still(
+    snapshot: Snapshot,
+    verdict: Verdict,
+    *,
+    after_s: float = 1.0,
+    generation: int = 7,
+    options: DisruptionOptions = DEFAULT_OPTIONS,
+) -> bool:
     """Return whether nothing new is expected so long after a look at generation 7."""
-    stillness = Stillness()
+    stillness = Stillness(options)
     stillness.looked(replace(snapshot, generation=7), verdict)
     return stillness.holds(generation, UnixSeconds(EPOCH + after_s))
 
@@ -27,7 +36,7 @@ def a_cluster(**pool: object) -> Snapshot:
 
 
 def test_before_the_first_look_nothing_is_still() -> None:
-    assert not Stillness().holds(0, EPOCH)
+    assert not Stillness(DEFAULT_OPTIONS).holds(0, EPOCH)
 
 
 def test_a_quiet_cluster_is_still_for_an_hour_and_until_anything_changes() -> None:
@@ -62,3 +71,12 @@ def test_a_life_time_that_ends_soon_ends_it() -> None:
 def test_windows_of_budgets_are_looked_at_every_minute() -> None:
     window = Disruption(budgets=(Budget("0", schedule="@daily", duration_s=600.0),))
     assert not still(a_cluster(disruption=window), Verdict(), after_s=WINDOW_S)
+
+
+def test_a_hard_deadline_that_comes_close_is_looked_at() -> None:
+    """The lead before a deadline is time for a replacement and a drain: nobody but the clock announces it."""
+    snapshot = a_snapshot(nodes=[an_expiring_view("n", expired_for_s=10)], pools=[a_pool_view(EXPIRING)])
+    options = DisruptionOptions(expiration=Expiration(deadline_s=LEAD_S + 60))
+    assert still(snapshot, Verdict(), after_s=49, options=options)
+    assert not still(snapshot, Verdict(), after_s=50, options=options)
+    assert still(snapshot, Verdict(), after_s=50)

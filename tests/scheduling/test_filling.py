@@ -38,9 +38,9 @@ def test_room_is_left_free_only_where_that_makes_the_expected_total_cheaper(
 
 
 def test_room_is_left_free_where_a_second_wave_would_cost_more() -> None:
-    wanted = [pod for name, cpu in (("three", "3"), ("one", "1")) for pod in pods(9, cpu=cpu, name=name, owner=None)]
-    auto = solved(wanted, types=toys("c.8", "c.2"), options=Options(Policy(node_fee=0.0)))
-    full = solved(wanted, types=toys("c.8", "c.2"), options=Options(Policy(node_fee=0.0, fill=1.0)))
+    wanted = [pod for name, cpu in (("three", "3"), ("two", "2")) for pod in pods(12, cpu=cpu, name=name, owner=None)]
+    auto = solved(wanted, types=toys("c.16", "c.2"), options=Options(Policy(node_fee=0.0)))
+    full = solved(wanted, types=toys("c.16", "c.2"), options=Options(Policy(node_fee=0.0, fill=1.0)))
     assert auto.price > full.price
     assert auto.expected_price < full.expected_price
 

@@ -56,7 +56,7 @@ class Disruption:
         self._retreat = retreat
         self._ledger = ledger
         self._removal = Removal(context)
-        self._stillness = Stillness()
+        self._stillness = Stillness(context.options)
         self._is_synced = is_synced
         self._enqueue = enqueue
 

@@ -5,6 +5,7 @@ Source: spec v1alpha5 §5.3 (DEP-20 … DEP-23), spec v1 L-9 (the forceful mode)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from karpenter.disruption.candidates import Candidate, Candidates
@@ -41,6 +42,18 @@ def expiration(snapshot: Snapshot, options: DisruptionOptions = DEFAULT_OPTIONS,
         return late
     due = (Due(candidate, at, "its life time is over") for candidate, at in expired)
     return roll(snapshot, due, "Expired", options=options, stop=stop)
+
+
+def moments(snapshot: Snapshot, options: DisruptionOptions) -> Iterator[UnixSeconds]:
+    """Yield when time alone makes a difference: lives end, and hard deadlines come close."""
+    pools = {view.pool.key: view.pool for view in snapshot.pools}
+    for view in snapshot.nodes:
+        at = expires_at(view, pools.get(view.pool) if view.pool else None)
+        if at is None:
+            continue
+        yield at
+        if options.expiration.deadline_s is not None:
+            yield UnixSeconds(at + options.expiration.deadline_s - LEAD_S)
 
 
 def _standalone(snapshot: Snapshot) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from karpenter.disruption.candidates import Candidates
-from karpenter.disruption.expiration import expires_at
+from karpenter.disruption.expiration import moments
+from karpenter.disruption.options import DisruptionOptions
 from karpenter.disruption.verdict import BlockCode, Verdict
 from karpenter.model.units import UnixSeconds
 from karpenter.scheduling.snapshot import Snapshot
@@ -25,7 +25,8 @@ _UNTIMED: Final[frozenset[BlockCode]] = frozenset({"Nominated", "ChurnRail", "Ba
 class Stillness:
     """Remembers what the last look saw."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: DisruptionOptions) -> None:
+        self._options = options
         self._generation = -1
         self._until = UnixSeconds(0.0)
 
@@ -46,6 +47,5 @@ class Stillness:
         now = snapshot.taken_at
         has_windows = any(budget.schedule for view in snapshot.pools for budget in view.pool.disruption.budgets)
         ends = [one.until for one in verdict.blocked if one.until is not None]
-        lives = [expires_at(one.view, one.pool) for one in Candidates(snapshot).all()]
-        ahead = [moment for moment in (*ends, *lives) if moment is not None and moment > now]
+        ahead = [moment for moment in (*ends, *moments(snapshot, self._options)) if moment > now]
         return min([UnixSeconds(now + (WINDOW_S if has_windows else LONGEST_S)), *ahead])

@@ -24,7 +24,9 @@ def test_the_sample_breaks_no_rule_and_its_pods_find_nodes(
     toy = ("--catalog", str(folder / "catalog.json")) if custom_catalog else ()
     assert main(["simulate", "-f", str(folder / "sample.json"), "-o", "json", "--strict", *toy]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert (len(answer["placements"]), answer["warnings"]) == (10, [])
+    assert len(answer["placements"]) == 10
+    # Cheap machines are often of an older generation, which is told and breaks no rule.
+    assert [each for each in answer["warnings"] if "older generations" not in each] == []
 
 
 def test_the_samples_pool_takes_nothing_but_what_tolerates_its_taint() -> None:
