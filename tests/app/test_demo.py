@@ -45,14 +45,19 @@ class Demo:
         return self.process.returncode, errors.decode()
 
 
+def _hear_ctrl_c() -> None:
+    """Shells that start the tests in the background let them, and all that they start, ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextlib.asynccontextmanager
 async def running(*flags: str, speed: int = 100) -> AsyncIterator[Demo]:
     """Start a demo whose machines, at a hundred times the usual speed, are ready within a second."""
     own = ("--port", "0", "--cloud-speed", str(speed))
     command = (sys.executable, "-m", "karpenter", "demo", *own, *flags)
-    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
+    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, preexec_fn=_hear_ctrl_c)
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):  # start and test together, on a machine that does much else
             yield Demo(process, (await process.stdout.readuntil(b"Ctrl-C ends it")).decode())
     finally:
         if process.returncode is None:

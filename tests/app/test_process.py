@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -52,6 +53,15 @@ def test_sigterm_cancels_cleans_up_and_returns() -> None:
     assert cleaned == [True]
 
 
+@pytest.fixture
+def listening_to_ctrl_c() -> Iterator[None]:
+    """Hear SIGINT also where a shell started the tests in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening_to_ctrl_c")
 def test_ctrl_c_cancels_cleans_up_and_is_told_as_such() -> None:
     cleaned = []
 

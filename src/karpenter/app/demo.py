@@ -116,8 +116,9 @@ def demo(
 
 async def _demo(settings: Settings, options: DemoOptions) -> int:
     clock = WallClock()
-    logs.configure(clock, sys.stderr, level=settings.process.log_level, encoding="console")
-    with _folder(options.cluster.data) as folder:
+    with contextlib.ExitStack() as stack:
+        stack.callback(logs.configure(clock, sys.stderr, level=settings.process.log_level, encoding="console"))
+        folder = stack.enter_context(_folder(options.cluster.data))
         is_restart = (folder / CLUSTER_FILE).exists()
         cluster = EmbeddedCluster(clock, settings=settings, options=options.cluster)
         try:

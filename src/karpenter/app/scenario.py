@@ -81,9 +81,10 @@ def scenario(
     )
 
     async def play(clock: Clock) -> dict[str, Any]:
-        logs.configure(clock, sys.stderr, level="error")
-        cluster = EmbeddedCluster(clock, settings=settings, options=options)
-        return await played(cluster, clock, Play(found, manifests, lasts_s, options.seed))
+        with contextlib.ExitStack() as stack:
+            stack.callback(logs.configure(clock, sys.stderr, level="error"))
+            cluster = EmbeddedCluster(clock, settings=settings, options=options)
+            return await played(cluster, clock, Play(found, manifests, lasts_s, options.seed))
 
     cpu = time.process_time()
     report = {"name": found.name, "seed": options.seed, **run_simulation(play)}
