@@ -52,6 +52,8 @@ class Bins:
         self._places = np.zeros((self.size, *columns.price.shape[1:]), dtype=np.bool_)
         self._codes: dict[int, bytes] = {}
         """What the pods of a machine leave of columns that minValues bind."""
+        self._rules: dict[int, frozenset[NodeRule]] = {}
+        self._rule_sets: dict[frozenset[NodeRule], frozenset[NodeRule]] = {}
 
     @property
     def room(self) -> Floats:
@@ -153,6 +155,7 @@ class Bins:
             constraint.put(row, item, count)
         self.shares[row].append(Share(item, count))
         self.version[row] += 1
+        self._rules.pop(row, None)
         item.left -= count
 
     def take(self, row: int, share: Share, count: int) -> None:
@@ -165,6 +168,7 @@ class Bins:
         at = self.shares[row].index(share)
         self.shares[row][at : at + 1] = [Share(share.item, share.count - count)] if share.count > count else []
         self.version[row] += 1
+        self._rules.pop(row, None)
         if self._column[row] >= 0 and not self.shares[row]:
             self.close(row)
 
@@ -197,7 +201,12 @@ class Bins:
 
     def rules(self, row: int) -> frozenset[NodeRule]:
         """Return the rules that the pods of a bin came under."""
-        return frozenset(share.item.rule for share in self.shares[row])
+        found = self._rules.get(row)
+        if found is None:
+            stated = frozenset({id(share.item.rule): share.item.rule for share in self.shares[row]}.values())
+            # Bins of the same rules have one set, which is hashed once.
+            found = self._rules[row] = self._rule_sets.setdefault(stated, stated)
+        return found
 
     def retype(self, row: int, column: int, places: Bools) -> None:
         """Make an opened machine one of another column, which holds its load."""

@@ -88,6 +88,7 @@ class Chooser:
         self._alike: dict[tuple[int, bytes, bytes], _Case] = {}
         """Cases by frame and what holds them: many loads have the same choice."""
         self._chosen: dict[tuple[int, int | None, frozenset[str]], Choice] = {}
+        self._quotes: dict[int, Quote] = {}
 
     def choose(self, bins: Bins, row: int, *, zone: int | None = None, without: frozenset[str] = _ANY) -> Choice:
         """Return the machines that would do for an opened bin: of its pool, and of its limits' share.
@@ -108,8 +109,17 @@ class Chooser:
         return found
 
     def quote(self, bins: Bins, row: int) -> Quote:
-        """Return what the cheapest machine for an opened bin costs in each zone, and its vCPU there."""
+        """Return what the cheapest machine for an opened bin costs in each zone, and its vCPU there.
+
+        Of bins with the same choice it is the same object.
+        """
         case = self._case(bins, row)
+        found = self._quotes.get(id(case))
+        if found is None:
+            found = self._quotes[id(case)] = self._quote(case)
+        return found
+
+    def _quote(self, case: _Case) -> Quote:
         at = np.flatnonzero(case.sized)
         price = case.frame.price[at].min(axis=2)
         first = (price * self._columns.slowness[case.frame.columns[at], None]).argmin(axis=0)

@@ -52,6 +52,8 @@ class Budget:
 
     def spare(self, column: int, machines: int) -> Floats:
         """Return how much more than this column each of `machines` may take if the cloud picks another type (Q)."""
+        if not len(self.left):
+            return self.left
         return np.asarray(self.charge[column] + np.maximum(self.left, 0) / max(machines, 1))
 
 

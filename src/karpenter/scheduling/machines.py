@@ -63,6 +63,8 @@ class Machines:
 
     def sized(self, bins: Bins, row: int, *more: Item) -> Bools:
         """Return the columns that an opened machine may be of for the size of what is on it, and of one copy more."""
+        if self._sizes.is_off:
+            return self._sizes.plain
         return self._sizes.together((*(share.item for share in bins.shares[row]), *more))
 
     def _cheapest(self, load: Floats, rules: frozenset[NodeRule], now: int, *, sizes: Bools) -> int:

@@ -91,3 +91,11 @@ def may_bind(problem: Problem) -> bool:
     """Return whether a machine for every single copy could take more of a limited amount than there is."""
     most = problem.charge.max(axis=0, initial=0.0) * problem.count.sum()
     return bool((most > problem.budget).any())
+
+
+def kinds_of(masks: Bools) -> Ints:
+    """Return the position of each row (n×m) among the different ones, sorted (n)."""
+    # `np.unique` over rows does the same in ten times the time.
+    names = [row.tobytes() for row in np.packbits(masks, axis=1)]
+    position = {name: at for at, name in enumerate(sorted(set(names)))}
+    return np.array([position[name] for name in names], dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from karpenter.scheduling.catalog import Bools, Floats, Ints
-from karpenter.scheduling.packing.problem import Problem
+from karpenter.scheduling.packing.problem import Problem, kinds_of
 from karpenter.scheduling.packing.worth import Worth
 
 _BLOCK = 64
@@ -17,14 +17,14 @@ def undominated(problem: Problem) -> Ints:
     """Return the offers to which no other is equal or better in room, price, shapes and limits."""
     used = problem.request.any(axis=0)
     amounts = np.concatenate((problem.room[:, used], -problem.price[:, None], -problem.charge), axis=1)
-    _, codes = np.unique(problem.admits, axis=0, return_inverse=True)
+    codes = kinds_of(problem.admits)
     kept = [_undominated(amounts, np.flatnonzero(codes == code)) for code in range(codes.max(initial=-1) + 1)]
     return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
 
 
 def roomiest(problem: Problem) -> Ints:
     """Return the offers to which no other is equal or better in room and shapes, whatever their price."""
-    _, codes = np.unique(problem.admits, axis=0, return_inverse=True)
+    codes = kinds_of(problem.admits)
     used = problem.request.any(axis=0)
     kept = [
         _undominated(problem.room[:, used], np.flatnonzero(codes == code)) for code in range(codes.max(initial=-1) + 1)
@@ -41,15 +41,23 @@ def _undominated(amounts: Floats, rows: Ints) -> Ints:
     for start in range(0, len(order), _BLOCK):
         block = order[start : start + _BLOCK]
         block = block[~_beaten(amounts[block], amounts[kept])]
-        within = (amounts[block][None] >= amounts[block][:, None]).all(axis=2)
+        within = _matched(amounts[block], amounts[block])
         block = block[~np.tril(within, -1).any(axis=1)]
         kept = np.concatenate((kept, block))
     return kept
 
 
 def _beaten(amounts: Floats, by: Floats) -> Bools:
-    every = np.all(by[None] >= amounts[:, None], axis=2)
-    return np.asarray(np.any(every, axis=1))
+    return np.asarray(_matched(amounts, by).any(axis=1))
+
+
+def _matched(amounts: Floats, by: Floats) -> Bools:
+    """Return which rows of `by` (m) are as large in all amounts as which rows (n): n×m."""
+    found = np.ones((len(amounts), len(by)), dtype=np.bool_)
+    # Amount by amount: reductions over so few numbers take many times as long.
+    for at in range(amounts.shape[1]):
+        found &= by[:, at] >= amounts[:, at, None]
+    return found
 
 
 def promising(problem: Problem, offers: Ints, worth: Worth) -> Ints:

@@ -13,7 +13,7 @@ import numpy as np
 
 from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.packing.linear import covers
-from karpenter.scheduling.packing.problem import Problem
+from karpenter.scheduling.packing.problem import Problem, kinds_of
 
 _LEAN = 1.12
 """How much more of one resource the leaning demands ask for."""
@@ -37,7 +37,7 @@ class Worth:
 def worth_of(problem: Problem, offers: Ints) -> Worth:
     """Return what shapes are worth; every shape is admitted by one of the `offers`."""
     alone = _alone(problem, offers)
-    _, codes = np.unique(problem.admits[offers].T, axis=0, return_inverse=True)
+    codes = kinds_of(problem.admits[offers].T)
     weight = np.bincount(codes, alone * problem.count)
     shapes = alone.copy()
     groups: list[tuple[Bools, Floats]] = []

@@ -38,14 +38,15 @@ class Sizes:
     """Position of each column's pool (N)."""
     plain: Bools
     """Columns within the cap (N)."""
+    is_off: bool = field(init=False)
+    """Whether every column may be opened for everybody."""
     _known: dict[tuple[NodeRule, bytes], Bools] = field(default_factory=dict)
     _masks: dict[bytes, Bools] = field(default_factory=dict)
     """Equal masks are one array, so that groups may go by identity."""
 
-    @property
-    def is_off(self) -> bool:
-        """Whether every column may be opened for everybody."""
-        return bool(self.plain.all())
+    def __post_init__(self) -> None:
+        # Asked for every machine, many times over.
+        object.__setattr__(self, "is_off", bool(self.plain.all()))
 
     def open_to(self, rule: NodeRule, load: Floats) -> Bools:
         """Return the columns that may be opened for pods of a rule that load a machine so (R): N, the same array for
