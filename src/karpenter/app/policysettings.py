@@ -102,12 +102,6 @@ POLICY_SETTINGS: Final[tuple[Setting, ...]] = (
         "An on-demand claim lists types that cost up to this multiple of the planned one.",
     ),
     Setting(
-        "policy.onDemandTypes",
-        "flexibility.on_demand_types",
-        POSITIVE,
-        "How many types an on-demand claim is wanted to list.",
-    ),
-    Setting(
         "policy.spotRatio",
         "flexibility.spot_ratio",
         RATIO,

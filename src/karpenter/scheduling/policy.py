@@ -32,8 +32,6 @@ class FlexibilityRails:
 
     on_demand_ratio: float = 1.2
     """On-demand claims list the types that hold the pods and cost at most this multiple of the planned one."""
-    on_demand_types: int = 5
-    """How many on-demand types are wanted; a plan with fewer is kept, but loses against one of an equal price."""
     spot_ratio: float = 1.5
     spot_types: int = 15
     """How many spot types are wanted: the list goes up to `spot_ratio` to reach them."""

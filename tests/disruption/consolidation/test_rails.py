@@ -19,7 +19,7 @@ from tests.disruption.consolidation.fleets import a_fleet, a_free_pool, a_machin
 from tests.scheduling.toys import pods
 
 POOL = a_free_pool()
-LENIENT = Policy(size=SizeRails(least_vcpu=64), flexibility=FlexibilityRails(on_demand_types=1, spot_types=1))
+LENIENT = Policy(size=SizeRails(least_vcpu=64), flexibility=FlexibilityRails(spot_types=1))
 
 
 def options(policy: Policy = LENIENT, **past: object) -> DisruptionOptions:
