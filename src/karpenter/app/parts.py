@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from karpenter.app.measures import Measures
 from karpenter.app.settings import Settings
@@ -33,10 +33,13 @@ from karpenter.lifecycle.pools import PoolStatus
 from karpenter.lifecycle.registration import RegistrationHealth
 from karpenter.lifecycle.termination import ClaimTermination
 from karpenter.lifecycle.writer import Writer
+from karpenter.model.core import Pod
 from karpenter.model.nodepool import NodeClassRef
+from karpenter.model.units import ObjectKey
 from karpenter.provisioning.batcher import Batcher
 from karpenter.provisioning.controller import Provisioner, ProvisioningSettings
 from karpenter.provisioning.governor import Governor
+from karpenter.provisioning.hinting import PlacementHints
 from karpenter.provisioning.writing import ClaimWriter
 from karpenter.runtime.backoff import Backoff
 from karpenter.runtime.clock import Clock
@@ -114,9 +117,19 @@ class Parts:
         is_leaving = node is not None and node.metadata.is_deleting
         return is_leaving and claim is not None and not self.state.is_draining_paused(claim)
 
-    def provisioner(self, refresh_offers: Callable[[], Awaitable[None]]) -> Provisioner:
-        """Return what plans machines for pending pods."""
+    def provisioner(
+        self, refresh_offers: Callable[[], Awaitable[None]], *, planned: Callable[[ObjectKey], None]
+    ) -> Provisioner:
+        """Return what plans machines for pending pods; `planned` is told of each that has a place."""
         batch = self._settings.batch
+        decided = self.measures.pod_times.decided
+
+        def tell(placed: Iterable[Pod], refused: Iterable[Pod]) -> None:
+            pods = tuple(placed)
+            decided(pods, refused)
+            for pod in pods:
+                planned(pod.metadata.key)
+
         return Provisioner(
             self.state,
             self._claim_writer,
@@ -127,7 +140,13 @@ class Parts:
             clock=self._clock,
             metrics=self._metrics,
             settings=ProvisioningSettings(options=self._options, nomination_s=max(10.0, 2 * batch.max_s)),
-            decided=self.measures.pod_times.decided,
+            decided=tell,
+        )
+
+    def placement_hints(self) -> PlacementHints:
+        """Return what tells kube-scheduler where pods were planned."""
+        return PlacementHints(
+            self._client, self.state, self.informers, clock=self._clock, settings=self._settings.placement
         )
 
     def claim_lifecycle(self) -> ClaimLifecycle:

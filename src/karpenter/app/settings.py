@@ -41,6 +41,7 @@ from karpenter.disruption.repair import RepairSettings
 from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.provisioning.batcher import BatchWindow
 from karpenter.provisioning.governor import LaunchLimits
+from karpenter.provisioning.hints import HintSettings
 from karpenter.runtime.logs import Level
 from karpenter.scheduling.policy import Policy
 
@@ -68,6 +69,7 @@ class Settings:
     batch: BatchWindow = dataclasses.field(default_factory=BatchWindow)
     policy: Policy = dataclasses.field(default_factory=Policy)
     aws: AwsSettings = DEFAULT_SETTINGS
+    placement: HintSettings = dataclasses.field(default_factory=HintSettings)
     launch: LaunchLimits = dataclasses.field(default_factory=LaunchLimits)
     expiration: Expiration = dataclasses.field(default_factory=Expiration)
     interruption: InterruptionSettings = dataclasses.field(default_factory=InterruptionSettings)
@@ -96,6 +98,12 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         variable="BATCH_MAX_DURATION",
     ),
     *POLICY_SETTINGS,
+    Setting(
+        "placement.hints",
+        "hints",
+        SWITCH,
+        "Whether kube-scheduler is told where pods were planned (`status.nominatedNodeName`), once the node is there.",
+    ),
     Setting(
         "launch.perMinute",
         "per_minute",

@@ -53,7 +53,9 @@ class Operator:
         self._well_known = well_known
         self.memory = parts.memory
         self.evictions = parts.evictions
-        self.provisioner = parts.provisioner(self.refresh_offers)
+        self._hinting = parts.placement_hints()
+        self.hints = self._controller(self._hinting, workers=10)
+        self.provisioner = parts.provisioner(self.refresh_offers, planned=self.hints.enqueue)
         self.claims = self._controller(parts.claim_lifecycle(), workers=100)
         self.nodes = self._controller(parts.node_termination(), workers=100)
         self._marking = parts.marks()
@@ -128,6 +130,7 @@ class Operator:
                 run_all(
                     self.claims,
                     self.nodes,
+                    self.hints,
                     self.evictions,
                     self.marks,
                     self.pools,
@@ -181,6 +184,7 @@ class Operator:
             self.commands.enqueue(command)
         if labels.INTERRUPTION in claim.metadata.annotations:
             self.interruptions.enqueue(name)
+        self._hint(self.state.node_of(claim))
         if claim.metadata.is_deleting:
             self.provisioner.trigger(name)
 
@@ -190,10 +194,13 @@ class Operator:
         node = event.object
         self.nodes.enqueue(node.metadata.name)
         self._wake_claim(node)
+        self._hint(node)
         if node.metadata.is_deleting:
             self.provisioner.trigger(node.metadata.name)
 
     def _on_pod(self, event: WatchEvent[Pod]) -> None:
+        if event.object is not None and self._hinting.concerned(event.object):
+            self.hints.enqueue(event.object.metadata.key)
         if event.object is None or not event.object.spec.node_name:
             return
         node = self.state.nodes.get(event.object.spec.node_name)
@@ -227,6 +234,10 @@ class Operator:
         """Let every pod that waits be planned for: what stopped it may be gone."""
         for pod in self.state.provisionable_pods():
             self.provisioner.trigger(pod.metadata.uid)
+
+    def _hint(self, node: Node | None) -> None:
+        for key in self._hinting.on(node) if node is not None else ():
+            self.hints.enqueue(key)
 
     def _wake_claim(self, node: Node) -> None:
         claim = self.state.claim_of(node)

@@ -201,6 +201,17 @@ class ClusterState:
         plan = self._plans.of(pod)
         return plan is not None and self._holds(plan, now)
 
+    def planned_node(self, pod: Pod) -> Node | None:
+        """Return the node that this very pod was planned on; None without a plan, or until the machine has joined."""
+        plan = self._plans.of(pod)
+        claim = self.claims.get(plan.place) if plan else None
+        return self.node_of(claim) if claim else self.nodes.get(plan.place) if plan else None
+
+    def planned_on(self, node: Node) -> tuple[ObjectKey, ...]:
+        """Return the pods that were planned on a node, before or after it joined."""
+        claim = self.claim_of(node)
+        return (*self._plans.on(node.metadata.name), *(self._plans.on(claim.name) if claim else ()))
+
     def mark_for_deletion(self, name: str) -> None:
         """Count a node as leaving: it offers no room, and its pods look for another place."""
         self._mark(name, replace(self._marks_on(name), is_marked_for_deletion=True))

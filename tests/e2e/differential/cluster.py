@@ -104,20 +104,20 @@ class RealCluster:
             namespaces={self.group: await self.kube.get(NAMESPACES, self.group)},
         )
 
-    async def launch(self, plans: Iterable[ClaimPlan]) -> dict[str, str]:
-        """Bring up what is planned, all at once, and wait until it is Ready. Return the node of each plan by its name.
-
-        Names differ from wave to wave, as those of claims do.
-        """
+    def names_for(self, plans: Iterable[ClaimPlan]) -> dict[str, str]:
+        """Return the nodes that the next wave will have, by plan; names differ from wave to wave."""
         self._launched += 1
-        manifests, names = [], {}
+        return {plan.name: f"{plan.name}-{self._launched}" for plan in plans}
+
+    async def launch(self, plans: Iterable[ClaimPlan], names: Mapping[str, str]) -> None:
+        """Bring up what is planned under these names, all at once, and wait until it is Ready."""
+        manifests = []
         for plan in plans:
             view = self._pools[plan.pool.name]
             offered = {each.name: each for each in view.instance_types}
-            name = names[plan.name] = f"{plan.name}-{self._launched}"
-            manifests.append(node_of_plan(replace(plan, name=name), view.pool, offered[plan.instance_type]))
+            planned = replace(plan, name=names[plan.name])
+            manifests.append(node_of_plan(planned, view.pool, offered[plan.instance_type]))
         await self._start(manifests)
-        return names
 
     async def nodes(self) -> dict[str, Node]:
         """Return its nodes by name."""

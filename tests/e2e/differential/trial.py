@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Literal
 
 from karpenter.model.core import Pod
 from karpenter.model.meta import find_condition
 from karpenter.model.pods import is_daemon
-from karpenter.runtime.kube import PODS, Invalid, KubeClient
+from karpenter.model.units import UnixSeconds
+from karpenter.provisioning.hints import HintBook
+from karpenter.runtime.clock import LoopClock
+from karpenter.runtime.kube import PODS, Invalid, KubeClient, NotFound
 from karpenter.scheduling import Demand, Solution, solve
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from tests.e2e.differential.cluster import RealCluster
@@ -76,7 +80,11 @@ async def trial(kube: KubeClient, seed: int, *, name: str, arrival: Arrival, hin
     cluster = RealCluster(kube, mixture, name)
     try:
         await cluster.begin()
-        return await _Trial(cluster, mixture, arrival, hints=hints).run()
+        one = _Trial(cluster, mixture, arrival, hints=hints)
+        try:
+            return await one.run()
+        finally:
+            one.stop_hinting()
     finally:
         await cluster.end()
 
@@ -87,6 +95,7 @@ class _Trial:
         self._mixture = mixture
         self._arrival = arrival
         self._hints = hints
+        self._hinting: asyncio.Task[None] | None = None
         self._names = [pod.metadata.name for pod in mixture.pods]
 
     async def run(self) -> Outcome:
@@ -129,14 +138,36 @@ class _Trial:
             await judged(self._cluster.kube, self._cluster.group)
 
     async def _let_go(self) -> None:
-        await self._each(self._names, lambda _: {"spec": {"schedulingGates": None}})
+        kube, namespace = self._cluster.kube, self._cluster.group
+        ungated = {"spec": {"schedulingGates": None}}
+        await many_at_a_time(kube.patch(PODS, name, ungated, namespace=namespace) for name in self._names)
 
     async def _launch(self, solution: Solution) -> Mapping[str, str]:
-        launched = await self._cluster.launch(solution.new_claims)
+        names = self._cluster.names_for(solution.new_claims)
         if self._hints:
-            places = _places(solution, launched)
-            await self._each(places, lambda name: {"status": {"nominatedNodeName": places[name]}}, "status")
-        return launched
+            self.stop_hinting()
+            self._hinting = asyncio.create_task(self._keep_hinting(_places(solution, names)))
+        await self._cluster.launch(solution.new_claims, names)
+        return names
+
+    async def _keep_hinting(self, places: Mapping[str, str]) -> None:
+        """Hint as the operator does: once a node is there, and again where the scheduler took it back."""
+        book, clock = HintBook(), LoopClock(UnixSeconds(0.0))
+        kube, namespace = self._cluster.kube, self._cluster.group
+        while True:
+            there = await self._cluster.nodes()
+            for pod in await self._cluster.pods():
+                node = places.get(pod.metadata.name)
+                if node in there and book.due_in(pod, node, clock.now()) == 0.0:
+                    book.told(pod, node)
+                    hint = {"status": {"nominatedNodeName": node}}
+                    with suppress(Invalid, NotFound):  # it has been bound meanwhile
+                        await kube.patch(PODS, pod.metadata.name, hint, namespace=namespace, subresource="status")
+            await asyncio.sleep(0.1)
+
+    def stop_hinting(self) -> None:
+        if self._hinting is not None:
+            self._hinting.cancel()
 
     async def _more_waves(self, late: Iterable[str]) -> tuple[int, list[str], list[str]]:
         """Plan again and again for planned pods that found no room.
@@ -177,15 +208,6 @@ class _Trial:
         asked = [pod for pod in pods if not pod.spec.node_name and not is_daemon(pod)]
         answers = [(pod.metadata.key, world.place(pod)) for pod in asked]
         return [f"{key} → {one.node}" for key, one in answers if not isinstance(one, Unschedulable)]
-
-    async def _each(self, names: Iterable[str], patch: Any, subresource: str = "") -> None:
-        kube, namespace = self._cluster.kube, self._cluster.group
-
-        async def send(name: str) -> None:
-            with suppress(Invalid):  # no hint for a pod that has been bound meanwhile
-                await kube.patch(PODS, name, patch(name), namespace=namespace, subresource=subresource)
-
-        await many_at_a_time(send(name) for name in names)
 
 
 def _places(solution: Solution, launched: Mapping[str, str]) -> dict[str, str]:

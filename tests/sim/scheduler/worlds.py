@@ -9,6 +9,7 @@ from karpenter.model.meta import LabelSelector
 from karpenter.model.units import ObjectKey
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.nodeinfo import ClusterCache
+from karpenter.sim.scheduler.nominations import Nomination, Nominations
 from karpenter.sim.scheduler.podfacts import FactsBook, PodFacts
 from karpenter.sim.scheduler.selection import NodeSelection, Placement
 
@@ -59,13 +60,14 @@ class World:
     ) -> None:
         self.book = FactsBook()
         self.cache = ClusterCache()
+        self.nominations = Nominations()
         for node in nodes:
             self.cache.set_node(node)
         for pod in bound:
             self.bind(pod, pod.spec.node_name)
         self.surroundings = surroundings or WrittenSurroundings()
         self.draw = draw or Random(seed)
-        self.selection = NodeSelection(self.cache, self.surroundings, draw=self.draw)
+        self.selection = NodeSelection(self.cache, self.nominations, self.surroundings, draw=self.draw)
 
     def bind(self, pod: core.Pod, node: str) -> None:
         self.cache.set_pod(
@@ -77,7 +79,10 @@ class World:
         )
 
     def place(self, pod: core.Pod) -> Placement | Unschedulable:
-        return self.selection.place(self.book.of(pod), priority=pod.spec.priority or 0)
+        return self.selection.place(self.book.of(pod), uid=pod.metadata.uid, priority=pod.spec.priority or 0)
+
+    def nominate(self, pod: core.Pod, node: str) -> None:
+        self.nominations.set(pod.metadata.uid, Nomination(node, self.book.of(pod), pod.spec.priority or 0))
 
     def node_for(self, pod: core.Pod) -> str | None:
         """Return the node chosen for a pod; None when there is none."""

@@ -88,6 +88,8 @@ class Gate:
             strategy.check(tree, causes)
             if old is not None:
                 strategy.check_update(old, tree, causes)
+        if old is not None:
+            strategy.check_status(old, tree, causes)
         causes.raise_for(resource, tree["metadata"].get("name", ""))
 
 

@@ -39,6 +39,7 @@ def bind(store: MemoryStore, key: ObjectKey, node: str, *, uid: str = "", dry_ru
     if spec.get("schedulingGates"):
         raise conflict(pods, key.name, f"pod {key.name} has non-empty .spec.schedulingGates")
     spec["nodeName"] = node
+    (pod.get("status") or {}).pop("nominatedNodeName", None)  # as API servers do since 1.35
     _tell_place(store, pod, node)
     _set_condition(pod, store.now(), {"type": "PodScheduled", "status": "True"})
     return store.overwrite(pods, old, pod, dry_run=dry_run)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from karpenter.model import core
@@ -138,7 +138,7 @@ class ClusterCache:
         info = self._info(node)
         info.pods[uid] = pod
         self._places[uid] = node
-        self._add(info, pod)
+        _add(info, pod)
         self._touch(info)
 
     def _info(self, name: str) -> NodeInfo:
@@ -154,17 +154,6 @@ class ClusterCache:
         if not info.is_known and not info.pods:
             del self._nodes[info.name]
 
-    def _add(self, info: NodeInfo, pod: BoundPod) -> None:
-        facts = pod.facts
-        for name, amount in facts.requests.items():
-            info.requested[name] = info.requested.get(name, 0) + amount
-        info.scored_cpu += facts.scored_cpu
-        info.scored_memory += facts.scored_memory
-        info.ports.extend(facts.ports)
-        _count(info.classes, facts, 1)
-        if not pod.is_terminating:
-            _count(info.staying, facts, 1)
-
     def _subtract(self, info: NodeInfo, pod: BoundPod) -> None:
         facts = pod.facts
         for name, amount in facts.requests.items():
@@ -176,6 +165,35 @@ class ClusterCache:
         _count(info.classes, facts, -1)
         if not pod.is_terminating:
             _count(info.staying, facts, -1)
+
+
+def _add(info: NodeInfo, pod: BoundPod) -> None:
+    facts = pod.facts
+    for name, amount in facts.requests.items():
+        info.requested[name] = info.requested.get(name, 0) + amount
+    info.scored_cpu += facts.scored_cpu
+    info.scored_memory += facts.scored_memory
+    info.ports.extend(facts.ports)
+    _count(info.classes, facts, 1)
+    if not pod.is_terminating:
+        _count(info.staying, facts, 1)
+
+
+def with_pods(info: NodeInfo, more: Iterable[PodFacts]) -> NodeInfo:
+    """Return a node as it would be with more pods on it."""
+    fuller = replace(
+        info,
+        requested=dict(info.requested),
+        ports=list(info.ports),
+        pods=dict(info.pods),
+        classes=dict(info.classes),
+        staying=dict(info.staying),
+    )
+    for number, facts in enumerate(more):
+        pod = BoundPod(facts, priority=0, is_terminating=False)
+        fuller.pods[f"nominated {number}"] = pod
+        _add(fuller, pod)
+    return fuller
 
 
 def _count(counts: dict[PodFacts, int], facts: PodFacts, change: int) -> None:

@@ -6,7 +6,7 @@ Kept free of clocks and tasks: every method is told what time it is.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, TypeAlias
@@ -132,6 +132,12 @@ class SchedulingQueue:
             if number > 0:
                 for pod in heapq.nsmallest(number, (self._pods[uid] for uid in uids), key=lambda pod: pod.rank):
                     self._activate(pod, now)
+
+    def wake_these(self, uids: Iterable[str], now: float) -> None:
+        """Let these pods be tried again, those of them that wait."""
+        for uid in uids:
+            if self._places.get(uid) is _Place.WAITING:
+                self._activate(self._pods[uid], now)
 
     def next_due(self) -> float | None:
         """Return when `pop` has something to give at the latest without any event; None when never."""

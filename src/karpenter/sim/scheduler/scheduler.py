@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Mapping
 from random import Random
 from typing import Final
 
 from karpenter.model import core
 from karpenter.model.core import Pod
 from karpenter.model.pods import is_terminal
+from karpenter.model.taints import Taint
 from karpenter.model.units import ObjectKey, UnixSeconds
 from karpenter.runtime import logs
 from karpenter.runtime.kube import Conflict, KubeError, NotFound, WatchEvent
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.hints import SPREAD, concerns
-from karpenter.sim.scheduler.nodeinfo import ClusterCache
+from karpenter.sim.scheduler.nodeinfo import ClusterCache, NodeInfo
+from karpenter.sim.scheduler.nominations import Nomination, Nominations
 from karpenter.sim.scheduler.podfacts import FactsBook, PodFacts
 from karpenter.sim.scheduler.queue import ANY_NUMBER, Helped, QueuedPod, SchedulingQueue
 from karpenter.sim.scheduler.selection import NodeSelection, Placement
@@ -39,9 +42,10 @@ class Scheduler:
         self._writes = PodWrites(context)
         self._book = FactsBook()
         self._cache = ClusterCache()
+        self._nominations = Nominations()
         self._queue = SchedulingQueue()
         self._surroundings = ClusterSurroundings(context.informers, changed=self._surroundings_changed)
-        self._selection = NodeSelection(self._cache, self._surroundings, draw=Random(seed))
+        self._selection = NodeSelection(self._cache, self._nominations, self._surroundings, draw=Random(seed))
         self._work = asyncio.Event()
         self._gated: dict[str, ObjectKey] = {}
         """Pods whose gates are still to be written about."""
@@ -76,11 +80,17 @@ class Scheduler:
         self._work.clear()
 
     def _schedule(self, pod: QueuedPod, group: asyncio.TaskGroup) -> None:
-        found = self._selection.place(pod.facts, priority=pod.priority)
+        found = self._selection.place(pod.facts, uid=pod.uid, priority=pod.priority)
         if isinstance(found, Unschedulable):
             self._queue.give_up(pod, found.plugins, self._clock.now())
-            self._writes.start(pod.uid, self._writes.say_unschedulable(pod.key, pod.uid, found.message), group)
+            # Preemption finds nothing, and so takes a nomination back; a pod that never preempts does not get there.
+            node = None if pod.facts.never_preempts else self._nominations.drop(pod.uid)
+            said = self._writes.say_unschedulable(pod.key, pod.uid, found.message, withdraws=node is not None)
+            self._writes.start(pod.uid, said, group)
+            if node is not None:
+                self._wake_for_node(node)
         else:
+            self._nominations.drop(pod.uid)
             self._cache.assume(pod.uid, pod.facts, found.node, priority=pod.priority)
             self._writes.start(pod.uid, self._bind(pod, found), group)
 
@@ -95,6 +105,7 @@ class Scheduler:
             log.warning("binding failed, trying again", namespace=namespace, name=name, error=error)
             self._take_back(pod)
             self._queue.retry(pod, self._clock.now())
+            await self._writes.withdraw(pod.key, pod.uid)
             self._work.set()
 
     def _take_back(self, pod: QueuedPod) -> None:
@@ -115,8 +126,13 @@ class Scheduler:
         if event.type == "DELETED":
             self._cache.remove_node(name)
             self._wake(lambda _, rejected_by: ANY_NUMBER if SPREAD in rejected_by else 0)
-        elif self._cache.set_node(node):
+            return
+        known = self._cache.node(name)
+        before = (known.taints, known.allocatable) if known is not None else None
+        if self._cache.set_node(node):
             self._wake_for_node(name)
+            if before is None or _takes_more(self._cache.node(name), *before):
+                self._queue.wake_these(self._nominations.uids(), self._clock.now())
 
     def _pod_changed(self, event: WatchEvent[Pod]) -> None:
         pod = event.object
@@ -124,6 +140,7 @@ class Scheduler:
         uid = pod.metadata.uid
         if event.type == "DELETED" or is_terminal(pod):
             self._queue.remove(uid)
+            self._withdraw(uid)
             self._free(uid, self._book.of(pod))
         elif pod.spec.node_name:
             self._take_bound(pod)
@@ -134,6 +151,7 @@ class Scheduler:
         uid, facts = pod.metadata.uid, self._book.of(pod)
         stamp, is_news = self._cache.stamp, self._cache.is_assumed(uid)
         self._queue.remove(uid)
+        self._withdraw(uid)
         self._cache.set_pod(
             uid, facts, pod.spec.node_name, priority=self._priority(facts), is_terminating=pod.metadata.is_deleting
         )
@@ -154,6 +172,7 @@ class Scheduler:
         uid = pod.metadata.uid
         if pod.metadata.is_deleting:
             self._queue.remove(uid)
+            self._withdraw(uid)
             return
         facts = self._book.of(pod)
         if facts.gates:
@@ -161,9 +180,22 @@ class Scheduler:
             self._gated[uid] = pod.metadata.key
             self._work.set()
             return
+        self._follow_nomination(uid, pod.status.nominated_node_name, facts)
         created = pod.metadata.created_at or UnixSeconds(0.0)
         self._queue.put(QueuedPod(uid, pod.metadata.key, facts, self._priority(facts), created), self._clock.now())
         self._work.set()
+
+    def _follow_nomination(self, uid: str, node: str, facts: PodFacts) -> None:
+        if self._nominations.node_of(uid) not in (None, node):
+            self._withdraw(uid)
+        if node:
+            self._nominations.set(uid, Nomination(node, facts, self._priority(facts)))
+
+    def _withdraw(self, uid: str) -> None:
+        """Forget what a pod waits for; others may have that room."""
+        node = self._nominations.drop(uid)
+        if node is not None:
+            self._wake_for_node(node)
 
     def _priority(self, facts: PodFacts) -> int:
         # Admission writes the number into the pod; where nobody admitted it, its class still says it.
@@ -186,3 +218,12 @@ class Scheduler:
     def _wake(self, helped: Helped) -> None:
         self._queue.wake(self._clock.now(), helped=helped)
         self._work.set()
+
+
+def _takes_more(node: NodeInfo | None, taints: Collection[Taint], allocatable: Mapping[str, int]) -> bool:
+    """Return whether a changed node may take pods that it did not take before: a taint went, or there is more of it."""
+    if node is None:
+        return False
+    return any(taint not in node.taints for taint in taints) or any(
+        amount > allocatable.get(name, 0) for name, amount in node.allocatable.items()
+    )

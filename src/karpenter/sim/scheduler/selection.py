@@ -7,7 +7,7 @@ next pod of its kind looks at one node anew; the rest is sums over remembered va
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final, Protocol
@@ -18,7 +18,8 @@ from karpenter.sim.scheduler import diagnosis
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.interpod import NOTHING, PodRelations, Relations, relations_on
 from karpenter.sim.scheduler.nodefilters import Rejection, discouraging_taints, node_preference, rejection_by_node
-from karpenter.sim.scheduler.nodeinfo import ClusterCache, NodeInfo
+from karpenter.sim.scheduler.nodeinfo import ClusterCache, NodeInfo, with_pods
+from karpenter.sim.scheduler.nominations import Nominations
 from karpenter.sim.scheduler.podfacts import PodFacts, SpreadRule
 from karpenter.sim.scheduler.scores import WEIGHTS, resource_score, scaled
 from karpenter.sim.scheduler.spread import HardSpread, NodeCounts, counts_on, default_rules, soft_scores
@@ -77,27 +78,48 @@ class _Kind:
     mounts: Mounts | str
     soft_rules: tuple[SpreadRule, ...]
     records: dict[str, _Record] = field(default_factory=dict)
-    failure: tuple[int, Unschedulable] | None = None
-    """The last verdict and the stamp of the cluster it was given for."""
+    failure: tuple[tuple[int, int, int], Unschedulable] | None = None
+    """The last verdict on a pod without a nomination, and what it was given for: cluster, nominations, priority."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """All nodes as they are now for one pod, and what speaks against each."""
+
+    kind: _Kind
+    uid: str
+    priority: int
+    nodes: Sequence[NodeInfo]
+    records: list[_Record]
+    relations: PodRelations | None
+    rejections: list[Rejection | None]
 
 
 class NodeSelection:
     """Chooses nodes for pods; equal histories and equal seeds of `draw` give equal choices."""
 
-    def __init__(self, cache: ClusterCache, surroundings: Surroundings, *, draw: Random) -> None:
+    def __init__(
+        self, cache: ClusterCache, nominations: Nominations, surroundings: Surroundings, *, draw: Random
+    ) -> None:
         self._cache = cache
+        self._nominations = nominations
         self._surroundings = surroundings
         self._draw = draw
         self._kinds: OrderedDict[PodFacts, _Kind] = OrderedDict()
 
-    def place(self, pod: PodFacts, *, priority: int) -> Placement | Unschedulable:
-        """Return the best node for a pod, or why there is none. Changes nothing: the caller assumes the pod there."""
+    def place(self, pod: PodFacts, *, uid: str, priority: int) -> Placement | Unschedulable:
+        """Return the best node for a pod, or why there is none. Changes nothing: the caller assumes the pod there.
+
+        The node that the pod was nominated for is taken if it will do, however good others are.
+        """
         kind = self._kind(pod)
-        if kind.failure is not None and kind.failure[0] == self._cache.stamp:
+        nominated = self._nominations.node_of(uid)
+        of = self._cache.stamp, self._nominations.stamp, priority
+        if nominated is None and kind.failure is not None and kind.failure[0] == of:
             return kind.failure[1]
-        found = self._place(kind, priority)
-        if isinstance(found, Unschedulable):
-            kind.failure = self._cache.stamp, found
+        found = self._place(kind, uid=uid, priority=priority, nominated=nominated)
+        if isinstance(found, Unschedulable) and nominated is None:
+            kind.failure = of, found
         return found
 
     def room_for(self, pod: PodFacts, node: str) -> int:
@@ -111,24 +133,60 @@ class NodeSelection:
             if amount
         )
 
-    def _place(self, kind: _Kind, priority: int) -> Placement | Unschedulable:
+    def _place(self, kind: _Kind, *, uid: str, priority: int, nominated: str | None) -> Placement | Unschedulable:
         nodes = self._cache.nodes()
         if not nodes:
             return Unschedulable(diagnosis.NO_NODES, frozenset())
         if isinstance(kind.mounts, str):
             return diagnosis.no_pod_fit(len(nodes), kind.mounts, "VolumeBinding")
+        search = self._search(kind, nodes, uid=uid, priority=priority)
+        chosen = self._nominated(search, nominated)
+        if chosen is None:
+            self._leave_room(search, range(len(nodes)))
+            feasible = [index for index, rejection in enumerate(search.rejections) if rejection is None]
+            if not feasible:
+                return self._no_fit(search)
+            chosen = self._best(search, feasible) if len(feasible) > 1 else feasible[0]
+        return Placement(nodes[chosen].name, kind.mounts.waiting)
+
+    def _search(self, kind: _Kind, nodes: Sequence[NodeInfo], *, uid: str, priority: int) -> _Search:
         records = self._up_to_date(kind, nodes)
         relations = self._relations(kind.pod, nodes, records)
         rejections = _rejections(kind.pod, nodes, records, relations=relations)
-        feasible = [index for index, rejection in enumerate(rejections) if rejection is None]
-        if not feasible:
-            return self._no_fit(kind.pod, nodes, [one for one in rejections if one is not None], priority=priority)
-        chosen = feasible[0]
-        if len(feasible) > 1:
-            points = self._points(kind, nodes, records, feasible=feasible, relations=relations)
-            best = max(points)
-            chosen = self._draw.choice([index for index, score in zip(feasible, points, strict=True) if score == best])
-        return Placement(nodes[chosen].name, kind.mounts.waiting)
+        return _Search(kind, uid, priority, nodes, records, relations, rejections)
+
+    def _nominated(self, search: _Search, name: str | None) -> int | None:
+        """Return the node that the pod was nominated for; None when there is none, or it will not do."""
+        index = next((at for at, node in enumerate(search.nodes) if node.name == name), None) if name else None
+        if index is None:
+            return None
+        self._leave_room(search, (index,))
+        return index if search.rejections[index] is None else None
+
+    def _leave_room(self, search: _Search, indices: Iterable[int]) -> None:
+        """Note which of these nodes will not do once the pods are there for which they are kept."""
+        for index in indices:
+            if search.rejections[index] is None:
+                name = search.nodes[index].name
+                others = self._nominations.before(search.uid, search.priority, name)
+                search.rejections[index] = self._rejection_beside(search, index, others) if others else None
+
+    def _rejection_beside(self, search: _Search, index: int, others: Sequence[PodFacts]) -> Rejection | None:
+        pod, fuller = search.kind.pod, with_pods(search.nodes[index], others)
+        record = self._new_record(search.kind, fuller)
+        if record.rejection is not None:
+            return record.rejection
+        nodes, records = list(search.nodes), list(search.records)
+        nodes[index], records[index] = fuller, record
+        relations = self._relations(pod, nodes, records)
+        if relations is None and not pod.hard_spread:
+            return None
+        return _rejections(pod, nodes, records, relations=relations)[index]
+
+    def _best(self, search: _Search, feasible: Sequence[int]) -> int:
+        points = self._points(search, feasible)
+        best = max(points)
+        return self._draw.choice([index for index, score in zip(feasible, points, strict=True) if score == best])
 
     def _kind(self, pod: PodFacts) -> _Kind:
         kind = self._kinds.get(pod)
@@ -175,35 +233,27 @@ class NodeSelection:
         related = [(node, record.relations) for node, record in zip(nodes, records, strict=True)]
         return PodRelations(pod, related, self._surroundings.namespace_labels)
 
-    def _points(
-        self,
-        kind: _Kind,
-        nodes: Sequence[NodeInfo],
-        records: Sequence[_Record],
-        *,
-        feasible: Sequence[int],
-        relations: PodRelations | None,
-    ) -> list[int]:
+    def _points(self, search: _Search, feasible: Sequence[int]) -> list[int]:
+        kind, records = search.kind, search.records
         points = [records[index].resource_points for index in feasible]
         taints = scaled([records[index].discouraging for index in feasible], fewer_is_better=True)
         preferences = scaled([records[index].preference for index in feasible])
         _add(points, taints, WEIGHTS["TaintToleration"])
         _add(points, preferences, WEIGHTS["NodeAffinity"])
-        candidates = [nodes[index] for index in feasible]
+        candidates = [search.nodes[index] for index in feasible]
         if kind.soft_rules:
-            counts = [(node, record.soft) for node, record in zip(nodes, records, strict=True)]
+            counts = [(node, record.soft) for node, record in zip(search.nodes, records, strict=True)]
             spread = soft_scores(kind.soft_rules, candidates, counts, needs_all_keys=kind.pod.has_spread)
             _add(points, spread, WEIGHTS["PodTopologySpread"])
-        company = relations.scores(candidates) if relations is not None else None
+        company = search.relations.scores(candidates) if search.relations is not None else None
         if company is not None:
             _add(points, company, WEIGHTS["InterPodAffinity"])
         return points
 
-    def _no_fit(
-        self, pod: PodFacts, nodes: Sequence[NodeInfo], rejections: Sequence[Rejection], *, priority: int
-    ) -> Unschedulable:
-        victims = [any(other.priority < priority for other in node.pods.values()) for node in nodes]
-        note = diagnosis.preemption_note(rejections, has_victims=victims, never=pod.never_preempts)
+    def _no_fit(self, search: _Search) -> Unschedulable:
+        rejections = [one for one in search.rejections if one is not None]
+        victims = [any(other.priority < search.priority for other in node.pods.values()) for node in search.nodes]
+        note = diagnosis.preemption_note(rejections, has_victims=victims, never=search.kind.pod.never_preempts)
         return diagnosis.no_fit(rejections, preemption=note)
 
 

@@ -22,6 +22,7 @@ SCHEDULER_NAME: Final = "default-scheduler"
 VOLUME_WAIT_S: Final = 600.0
 """For how long a chosen pod waits for its volumes to be made."""
 _AT_ONCE: Final = 32
+_NO_NOMINATION: Final[RawObject] = {"nominatedNodeName": None}
 _GATED: Final = "Scheduling is blocked due to non-empty scheduling gates"
 
 log = logs.get("sim.scheduler")
@@ -101,36 +102,52 @@ class PodWrites:
             raise VolumesNotMade(f"provisioning failed for persistentvolumeclaim {claim.metadata.key}")
         return bool(now.spec.volume_name) and now.status.phase == "Bound"
 
-    async def say_unschedulable(self, key: ObjectKey, uid: str, message: str) -> None:
-        """Write down why a pod has no node, and record it as an event."""
+    async def say_unschedulable(self, key: ObjectKey, uid: str, message: str, *, withdraws: bool) -> None:
+        """Write down why a pod has no node, taking its nomination back if asked to, and record it as an event."""
         self._recorder.record(self._reference(key, uid), "Warning", "FailedScheduling", message)
-        await self._mark(key, uid, reason="Unschedulable", message=message)
+        await self._mark(key, uid, reason="Unschedulable", message=message, withdraws=withdraws)
+
+    async def withdraw(self, key: ObjectKey, uid: str) -> None:
+        """Take a pod's nomination back, if it has one."""
+        pod = self._waiting(key, uid)
+        if pod is not None and pod.status.nominated_node_name:
+            await self._patch_status(key, uid, _NO_NOMINATION)
 
     async def say_gated(self, key: ObjectKey, uid: str) -> None:
         """Write down that a pod's gates keep it from being looked at."""
         await self._mark(key, uid, reason="SchedulingGated", message=_GATED)
 
-    async def _mark(self, key: ObjectKey, uid: str, *, reason: str, message: str) -> None:
-        pod = self._informers.pods.get(key)
-        if pod is None or pod.metadata.uid != uid or pod.spec.node_name:
+    async def _mark(self, key: ObjectKey, uid: str, *, reason: str, message: str, withdraws: bool = False) -> None:
+        pod = self._waiting(key, uid)
+        if pod is None:
             return
+        status: RawObject = dict(_NO_NOMINATION) if withdraws and pod.status.nominated_node_name else {}
         known = find_condition(pod.status.conditions, "PodScheduled")
-        if known is not None and (known.status, known.reason, known.message) == ("False", reason, message):
-            return
-        condition: RawObject = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
-        if known is None or known.status != "False":
-            condition["lastTransitionTime"] = to_rfc3339(self._clock.now())
+        if known is None or (known.status, known.reason, known.message) != ("False", reason, message):
+            condition: RawObject = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+            if known is None or known.status != "False":
+                condition["lastTransitionTime"] = to_rfc3339(self._clock.now())
+            status["conditions"] = [condition]
+        if status:
+            await self._patch_status(key, uid, status)
+
+    async def _patch_status(self, key: ObjectKey, uid: str, status: RawObject) -> None:
         namespace, name = key
-        status = {"metadata": {"uid": uid}, "status": {"conditions": [condition]}}
+        patch = {"metadata": {"uid": uid}, "status": status}
         try:
             async with self._slots:
                 written = await self._kube.patch(
-                    api.PODS, name, status, namespace=namespace, patch_type="strategic", subresource="status"
+                    api.PODS, name, patch, namespace=namespace, patch_type="strategic", subresource="status"
                 )
         except KubeError as error:  # gone, or for the next attempt to say
             log.debug("cannot say why a pod has no node", namespace=namespace, name=name, error=error)
             return
         self._informers.pods.fold(written)
+
+    def _waiting(self, key: ObjectKey, uid: str) -> core.Pod | None:
+        """Return the pod as it is now while it has no node; None otherwise."""
+        pod = self._informers.pods.get(key)
+        return None if pod is None or pod.metadata.uid != uid or pod.spec.node_name else pod
 
     def _reference(self, key: ObjectKey, uid: str) -> ObjectRef:
         pod = self._informers.pods.get(key)

@@ -125,6 +125,12 @@ def _check_update(old: RawObject, new: RawObject, causes: Causes) -> None:
         causes.forbidden("spec", _ONLY_THESE)
 
 
+def _check_nomination(old: RawObject, new: RawObject, causes: Causes) -> None:
+    before, after = ((one.get("status") or {}).get("nominatedNodeName") for one in (old, new))
+    if after and after != before and old["spec"].get("nodeName"):
+        causes.forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node")
+
+
 def _fixed(spec: Json, *, is_gated: bool) -> dict[str, Any]:
     """Return the part of a spec that never changes. A gated pod may still say more exactly where it may run."""
     free = {"activeDeadlineSeconds", "tolerations", "schedulingGates"}
@@ -142,5 +148,6 @@ POD: Final = Strategy(
     begin=_begin,
     check=_check,
     check_update=_check_update,
+    check_status=_check_nomination,
     warn=lambda pod: pod_warnings(pod["spec"], "spec"),
 )

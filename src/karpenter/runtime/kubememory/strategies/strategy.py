@@ -38,7 +38,9 @@ class Strategy:
     check: Callable[[RawObject, Causes], None] = _accept
     """Note what is wrong with an object."""
     check_update: Callable[[RawObject, RawObject, Causes], None] = _accept_update
-    """Note what may not change between old and new."""
+    """Note what may not change between old and new, the status aside."""
+    check_status: Callable[[RawObject, RawObject, Causes], None] = _accept_update
+    """Note what may not change in the status; on every update."""
     warn: Callable[[RawObject], Iterable[str]] = _say_nothing
     """Tell what is doubtful about an object that is right."""
     brings_status: bool = False

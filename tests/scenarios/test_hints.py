@@ -1,0 +1,23 @@
+"""Unequal pods on machines that come one after another: hints keep them where they were planned (issue 5)."""
+
+import pytest
+
+from karpenter.app.settings import read_settings
+from karpenter.runtime.clock import LoopClock
+from karpenter.sim.market.state import MarketSettings
+from tests.scenarios.world import NODE_TEMPLATE, PROVISIONER, a_world
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_with_hints_no_node_is_launched_beyond_the_plan(clock: LoopClock, seed: int) -> None:
+    settings = read_settings(["placement.hints=true"], {})
+    async with a_world(clock, settings=settings, market=MarketSettings(seed=seed)) as world:
+        await world.apply(NODE_TEMPLATE, PROVISIONER)
+        await world.deploy("web", 40)
+        await world.deploy("cache", 3, cpu="2", memory="24Gi")
+        await clock.sleep(2)
+        planned = len(await world.claims())
+        await world.all_running(43)
+        await clock.sleep(40)
+        assert len(await world.claims()) == planned > 1
+        assert not any(pod.status.nominated_node_name for pod in await world.pods())
