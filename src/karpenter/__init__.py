@@ -4,9 +4,8 @@ Twelve packages, each with a charter in its `__init__`; `importlinter.ini` says 
 """
 
 import os
-from importlib.metadata import version
 
 # The solver's matrices are small: threads would spend more time waiting for each other, busily, than computing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-__version__ = version("pykarpenter")
+__version__ = "0.1.0"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from karpenter.app.settings import Settings
-from karpenter.disruption.interruption import InterruptionSettings
+from karpenter.disruption.options import InterruptionSettings
 from karpenter.model.instance import InterruptionKind
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import LoopClock

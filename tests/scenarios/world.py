@@ -30,9 +30,9 @@ from karpenter.runtime.kube import KubeClient, RawObject, Resource
 from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cluster import SimulatedCluster
-from karpenter.sim.kubelet import StartupTaints
 from karpenter.sim.kubelet.frommarket import MarketMachines
 from karpenter.sim.market.state import MarketSettings
+from karpenter.sim.startuptaints import StartupTaints
 
 CRDS: Resource[RawObject] = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", dict

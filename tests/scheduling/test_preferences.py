@@ -8,7 +8,8 @@ import msgspec
 from karpenter.model import labels
 from karpenter.model.core import Pod
 from karpenter.model.nodepool import NodePool
-from karpenter.scheduling import Demand, Options, Policy, prices_of_preferences, solve
+from karpenter.scheduling import Demand, Options, Policy, solve
+from karpenter.scheduling.pricing import prices_of_preferences
 from tests.builders import a_node_view, a_pod, a_snapshot
 from tests.scheduling.toys import machines, on_demand, pods, solved, toys
 

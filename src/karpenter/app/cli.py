@@ -22,6 +22,7 @@ app = App(
     name="karpenter",
     help="Karpenter in Python: the right nodes for your pods, at the right time, and no others.",
     version=__version__,
+    help_format="plaintext",  # as written; a Markdown parser would take as long to load as all the rest
     result_action="return_int_as_exit_code_else_zero",
     exit_on_error=False,
     print_error=False,

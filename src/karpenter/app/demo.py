@@ -7,7 +7,6 @@ import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Final
@@ -15,40 +14,22 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from karpenter import __version__
-from karpenter.app.embedded.cluster import CLUSTER_FILE, ClusterOptions, EmbeddedCluster
+from karpenter.app.embedded.api import CLUSTER_FILE, EmbeddedApi
 from karpenter.app.embedded.kubeconfigs import write_kubeconfig
-from karpenter.app.embedded.page import status_page
-from karpenter.app.embedded.sample import apply_sample
-from karpenter.app.embedded.settled import wait_settled
+from karpenter.app.embedded.options import DemoOptions, Running
+from karpenter.app.embedded.page import loading_page
 from karpenter.app.embedded.web import HOST, StatusServer
-from karpenter.app.embedded.words import Whereabouts, greeting
+from karpenter.app.embedded.words import Whereabouts
 from karpenter.app.errors import BadInputError, SettingsError
 from karpenter.app.process import run_process
-from karpenter.app.scenario import load_scenario, prepared
-from karpenter.app.settings import Settings, read_settings
+from karpenter.app.settings import read_settings
 from karpenter.model.catalog import load_catalog
 from karpenter.runtime import logs
-from karpenter.runtime.clock import Clock, WallClock
-from karpenter.runtime.controller import run_all
-from karpenter.runtime.cpu import LoopLag
+from karpenter.runtime.clock import WallClock
 from karpenter.sim.apiserver import ApiServer, ApiServerError
-from karpenter.sim.kubelet import StartupTaints
-from karpenter.sim.scenario.player import Player
+from karpenter.sim.startuptaints import StartupTaints
 
-SETTLED, NOT_SETTLED = 0, 1
 _PORT_FILE: Final = "status-port"
-
-
-@dataclass(frozen=True, slots=True)
-class DemoOptions:
-    """What the flags say."""
-
-    cluster: ClusterOptions
-    port: int
-    sample: bool
-    kubeconfig_out: Path | None
-    exit_when_settled: bool
-    scenario: Path | None
 
 
 def demo(
@@ -96,71 +77,54 @@ def demo(
     """
     if cloud_speed <= 0:
         raise SettingsError(f"--cloud-speed {cloud_speed:g}: it must be more than 0")
-    settings = read_settings(set_, os.environ)
     options = DemoOptions(
-        cluster=ClusterOptions(
-            cloud_speed=cloud_speed,
-            seed=seed,
-            startup_taints=startup_taints,
-            catalog=None if catalog is None else load_catalog(catalog),
-            data=data,
-        ),
+        settings=read_settings(set_, os.environ),
+        cloud_speed=cloud_speed,
+        seed=seed,
+        startup_taints=startup_taints,
+        catalog=None if catalog is None else load_catalog(catalog),
+        data=data,
         port=port,
         sample=sample,
         kubeconfig_out=kubeconfig_out,
         exit_when_settled=exit_when_settled,
         scenario=scenario,
     )
-    return run_process(_demo(settings, options)) or 0
+    return run_process(_demo(options)) or 0
 
 
-async def _demo(settings: Settings, options: DemoOptions) -> int:
+async def _demo(options: DemoOptions) -> int:
+    """Answer requests at once; load what works on the cluster meanwhile, and then run it."""
     clock = WallClock()
     with contextlib.ExitStack() as stack:
-        stack.callback(logs.configure(clock, sys.stderr, level=settings.process.log_level, encoding="console"))
-        folder = stack.enter_context(_folder(options.cluster.data))
+        level = options.settings.process.log_level
+        stack.callback(logs.configure(clock, sys.stderr, level=level, encoding="console"))
+        folder = stack.enter_context(_folder(options.data))
         is_restart = (folder / CLUSTER_FILE).exists()
-        cluster = EmbeddedCluster(clock, settings=settings, options=options.cluster)
-        try:
-            async with _status(cluster, clock, options, folder=folder) as page, _api(cluster, options, folder) as api:
+        with contextlib.closing(EmbeddedApi(clock, options.data)) as api:
+            status = StatusServer(
+                page=lambda: loading_page(version=__version__), is_ready=lambda: False, metrics=api.metrics
+            )
+            async with _status(status, options, folder) as page, _served(api, folder) as server:
                 where = Whereabouts(
                     version=__version__,
                     page=page,
-                    kubeconfig=_place_kubeconfig(api, options, folder),
+                    kubeconfig=_place_kubeconfig(server, options, folder),
                     is_restart=is_restart,
                     sample=options.sample,
-                    startup_taints=options.cluster.startup_taints,
-                    cloud_speed=options.cluster.cloud_speed,
-                    data=options.cluster.data,
+                    startup_taints=options.startup_taints,
+                    cloud_speed=options.cloud_speed,
+                    data=options.data,
                 )
-                return await _run(cluster, clock, options, where=where)
-        finally:
-            cluster.close()
+                run = await asyncio.to_thread(_load)
+                return await run(api, options, status=status, where=where)
 
 
-async def _run(cluster: EmbeddedCluster, clock: Clock, options: DemoOptions, *, where: Whereabouts) -> int:
-    """Run until it is interrupted, or has settled if that ends it; return the exit status."""
-    async with asyncio.TaskGroup() as group:
-        running = group.create_task(run_all(cluster, LoopLag(clock, cluster.metrics)), name="cluster")
-        await cluster.wait_ready()
-        if options.sample:
-            await apply_sample(cluster.client, custom_catalog=options.cluster.catalog is not None)
-        print(greeting(where), flush=True)
-        if options.scenario is not None:
-            group.create_task(_play(cluster, clock, options.scenario, seed=options.cluster.seed), name="scenario")
-        if not options.exit_when_settled:
-            await running
-        settled = await wait_settled(cluster.assembly.operator.state, clock)
-        running.cancel()
-    return SETTLED if settled else NOT_SETTLED
+def _load() -> Running:
+    """Import scheduler, kubelets, cloud and operator: two thirds of our code."""
+    from karpenter.app.embedded.running import run  # noqa: PLC0415 - in a thread, so that kubectl need not wait for it
 
-
-async def _play(cluster: EmbeddedCluster, clock: Clock, path: Path, *, seed: int) -> None:
-    """Let happen what a scenario file says."""
-    found, manifests = load_scenario(path)
-    player = Player(found, cluster.client, cluster.assembly.cloud.market, clock=clock, seed=seed)
-    await prepared(player, manifests)
-    await player.run()
+    return run
 
 
 @contextlib.contextmanager
@@ -178,13 +142,8 @@ def _folder(data: Path | None) -> Iterator[Path]:
 
 
 @contextlib.asynccontextmanager
-async def _status(cluster: EmbeddedCluster, clock: Clock, options: DemoOptions, *, folder: Path) -> AsyncIterator[str]:
+async def _status(server: StatusServer, options: DemoOptions, folder: Path) -> AsyncIterator[str]:
     """Serve the status page; yield its URL."""
-    server = StatusServer(
-        page=lambda: status_page(cluster.assembly.operator.state.snapshot(clock.now()), version=__version__),
-        is_ready=lambda: cluster.assembly.is_ready,
-        metrics=cluster.metrics,
-    )
     try:
         port = await _listen(server, options.port, folder / _PORT_FILE)
         yield f"http://{HOST}:{port}/"
@@ -213,9 +172,9 @@ def _write_port(path: Path, port: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _api(cluster: EmbeddedCluster, options: DemoOptions, folder: Path) -> AsyncIterator[ApiServer]:
+async def _served(api: EmbeddedApi, folder: Path) -> AsyncIterator[ApiServer]:
     """Serve the Kubernetes API over TLS, on the port that it had before."""
-    server = ApiServer(cluster.store, data_dir=folder / "apiserver" if options.cluster.data else None)
+    server = ApiServer(api.store, data_dir=folder / "apiserver" if api.data else None)
     try:
         await server.start()
     except ApiServerError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Iterable
 
-from karpenter.app.measures import Measures
+from karpenter.app.measures.publisher import Measures
 from karpenter.app.settings import Settings
 from karpenter.cloud.provider import CloudProvider
 from karpenter.disruption.context import Context

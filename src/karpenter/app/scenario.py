@@ -17,6 +17,7 @@ import yaml
 from cyclopts import Parameter
 from rich.console import Console
 
+from karpenter.app.embedded.api import EmbeddedApi
 from karpenter.app.embedded.cluster import ClusterOptions, EmbeddedCluster
 from karpenter.app.errors import BadInputError, SettingsError
 from karpenter.app.manifests.sources import STDIN, read_documents
@@ -83,7 +84,7 @@ def scenario(
     async def play(clock: Clock) -> dict[str, Any]:
         with contextlib.ExitStack() as stack:
             stack.callback(logs.configure(clock, sys.stderr, level="error"))
-            cluster = EmbeddedCluster(clock, settings=settings, options=options)
+            cluster = EmbeddedCluster(EmbeddedApi(clock), settings=settings, options=options)
             return await played(cluster, clock, Play(found, manifests, lasts_s, options.seed))
 
     cpu = time.process_time()

@@ -35,9 +35,14 @@ from karpenter.app.forms import (
 )
 from karpenter.app.measures.settings import MetricsSettings, Offered
 from karpenter.app.policysettings import POLICY_SETTINGS
-from karpenter.disruption.interruption import InterruptionSettings, Mode, Rebalance
-from karpenter.disruption.options import Expiration, ExpirationMode
-from karpenter.disruption.repair import RepairSettings
+from karpenter.disruption.options import (
+    Expiration,
+    ExpirationMode,
+    InterruptionMode,
+    InterruptionSettings,
+    Rebalance,
+    RepairSettings,
+)
 from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.provisioning.batcher import BatchWindow
 from karpenter.provisioning.governor import LaunchLimits
@@ -137,7 +142,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
         "interruption.mode",
         "mode",
-        choice(*get_args(Mode)),
+        choice(*get_args(InterruptionMode)),
         "Whether a machine that the cloud takes away is replaced before its pods are evicted, as far as the notice "
         "leaves time.",
     ),

@@ -9,13 +9,13 @@ v1alpha5 §5.7; case SPOT-DRAIN.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from karpenter.cloud.errors import CloudError
 from karpenter.disruption.context import Context
+from karpenter.disruption.options import InterruptionSettings
 from karpenter.disruption.relocation import places_now, pods_to_move
 from karpenter.model import labels
 from karpenter.model.instance import Interruption, InterruptionKind
@@ -40,22 +40,6 @@ _WORDS: Final = {
     InterruptionKind.TERMINATING: "instance_terminated",
 }
 """As metrics spell the kinds."""
-
-Mode = Literal["replace-first", "drain-at-once"]
-Rebalance = Literal["ignore", "replace"]
-
-
-@dataclass(frozen=True, slots=True)
-class InterruptionSettings:
-    """What is done about notices."""
-
-    mode: Mode = "replace-first"
-    rebalance: Rebalance = "ignore"
-    """What a rebalance recommendation leads to beside an event (INT-5: nothing)."""
-    drain_s: float = 30.0
-    """So long before the machine goes its drain begins, whether or not there is a place for its pods."""
-    patience_s: float = 600.0
-    """How long a replacement is waited for where a notice names no end."""
 
 
 class Notice(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

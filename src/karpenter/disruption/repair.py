@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from karpenter.disruption.context import Context
@@ -17,13 +16,6 @@ log = logs.get("node.health")
 
 INTERVAL_S: Final = 60.0
 BLOCKED_S: Final = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class RepairSettings:
-    """Whether broken nodes are replaced."""
-
-    enabled: bool = True
 
 
 class Repair:

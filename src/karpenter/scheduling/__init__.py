@@ -3,13 +3,16 @@
 Pure: functions of an immutable snapshot. Never: I/O, a clock, randomness, a cloud.
 """
 
+from typing import TYPE_CHECKING
+
 from karpenter.scheduling.demand import Demand, Fulfilment
 from karpenter.scheduling.policy import BalanceFormula, Options, Policy, PreferencePolicy
-from karpenter.scheduling.pricing import PreferencePrices, PricedPreference, prices_of_preferences
 from karpenter.scheduling.reporter import Reporter, StopCheck, never
 from karpenter.scheduling.snapshot import NodeView, PoolView, Snapshot, Volumes
 from karpenter.scheduling.solution import ClaimPlan, Layer, Reason, Solution, Unschedulable
-from karpenter.scheduling.solver import solve
+
+if TYPE_CHECKING:
+    from karpenter.scheduling.solver import solve
 
 __all__ = [
     "BalanceFormula",
@@ -22,8 +25,6 @@ __all__ = [
     "Policy",
     "PoolView",
     "PreferencePolicy",
-    "PreferencePrices",
-    "PricedPreference",
     "Reason",
     "Reporter",
     "Snapshot",
@@ -32,6 +33,14 @@ __all__ = [
     "Unschedulable",
     "Volumes",
     "never",
-    "prices_of_preferences",
     "solve",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the solver when it is first asked for: who reads settings or a snapshot need not wait for it."""
+    if name != "solve":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from karpenter.scheduling.solver import solve  # noqa: PLC0415 - see above
+
+    return solve

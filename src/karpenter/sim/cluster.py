@@ -9,9 +9,10 @@ from karpenter.runtime.metrics import Metrics
 from karpenter.sim.controllers import StorageAddon, node_controllers, volume_controllers, workload_controllers
 from karpenter.sim.disks import DiskPace
 from karpenter.sim.informers import SharedInformers
-from karpenter.sim.kubelet import Kubelets, MachineSource, NodeRhythm, Pace, StartupTaints
+from karpenter.sim.kubelet import Kubelets, MachineSource, NodeRhythm, Pace
 from karpenter.sim.scheduler import Scheduler
 from karpenter.sim.standins import Context, Recorders
+from karpenter.sim.startuptaints import StartupTaints
 
 _DEVICES_S = 8.0
 """From a node's readiness until device plugins have reported, in the real world."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from karpenter.app.embedded.api import EmbeddedApi
 from karpenter.app.embedded.cluster import ClusterOptions, EmbeddedCluster
 from karpenter.app.embedded.sample import apply_sample, sample_manifests
 from karpenter.app.embedded.settled import wait_settled
@@ -34,8 +35,9 @@ DEPLOYMENTS = api.Resource("apps", "v1", "deployments", "Deployment", dict, name
 
 
 @contextlib.asynccontextmanager
-async def running(clock: LoopClock, **options: Any) -> AsyncIterator[EmbeddedCluster]:
-    cluster = EmbeddedCluster(clock, settings=Settings(), options=ClusterOptions(**options))
+async def running(clock: LoopClock, data: Path | None = None, **options: Any) -> AsyncIterator[EmbeddedCluster]:
+    served = EmbeddedApi(clock, data)
+    cluster = EmbeddedCluster(served, settings=Settings(), options=ClusterOptions(**options))
     task = asyncio.create_task(cluster.run())
     try:
         await cluster.wait_ready()
@@ -45,6 +47,7 @@ async def running(clock: LoopClock, **options: Any) -> AsyncIterator[EmbeddedClu
         with contextlib.suppress(asyncio.CancelledError):
             await task
         cluster.close()
+        served.close()
 
 
 async def apply(cluster: EmbeddedCluster, manifests: Sequence[dict[str, Any]]) -> None:
@@ -129,7 +132,7 @@ async def test_with_the_same_data_cluster_and_cloud_go_on_where_they_were(clock:
 async def test_data_that_another_demo_uses_is_refused(clock: LoopClock, tmp_path: Path) -> None:
     async with running(clock, data=tmp_path):
         with pytest.raises(BadInputError, match=r"^--data: .*is another process using it\?"):
-            EmbeddedCluster(clock, settings=Settings(), options=ClusterOptions(data=tmp_path))
+            EmbeddedApi(clock, tmp_path)
 
 
 async def test_a_broken_pool_is_refused_on_its_way_in(clock: LoopClock) -> None:

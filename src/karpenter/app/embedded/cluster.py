@@ -1,34 +1,22 @@
-"""Everything of the demo below its sockets: cluster, cloud and operator over one API in this process."""
+"""Everything of the demo behind its API: cluster, cloud and operator in this process."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from karpenter.app.assembly import Assembly, CloudSettings
-from karpenter.app.embedded.admission import admission
+from karpenter.app.embedded.api import EmbeddedApi
 from karpenter.app.embedded.cloudfile import CloudFile
-from karpenter.app.errors import BadInputError
 from karpenter.app.settings import Settings
-from karpenter.model import crds
 from karpenter.model.catalog import Catalog
-from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import run_all
-from karpenter.runtime.kube import AlreadyExists, KubeClient, RawObject, Resource
-from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
-from karpenter.runtime.kubememory.journal import JournalError, SqliteJournal
-from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cluster import SimulatedCluster
-from karpenter.sim.kubelet import NodeRhythm, StartupTaints
+from karpenter.sim.kubelet import NodeRhythm
 from karpenter.sim.kubelet.frommarket import MarketMachines
 from karpenter.sim.market.state import MarketSettings
+from karpenter.sim.startuptaints import StartupTaints
 
-_DEFINITIONS: Final[Resource[RawObject]] = Resource(
-    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", dict
-)
-CLUSTER_FILE: Final = "cluster.sqlite"
 CLOUD_FILE: Final = "cloud.sqlite"
 
 
@@ -43,28 +31,23 @@ class ClusterOptions:
     startup_taints: StartupTaints = "auto"
     catalog: Catalog | None = None
     """None for the instance types of AWS."""
-    data: Path | None = None
-    """An existing folder that keeps cluster and cloud; None keeps nothing."""
     rhythm: NodeRhythm | None = None
     """How often kubelets show that they live; None for as often as real ones."""
 
 
 class EmbeddedCluster:
-    """A cluster with Karpenter. `run` it; `close` it afterwards, so that its files are released."""
+    """A cluster with Karpenter. `run` it; `close` it afterwards, so that its file is released."""
 
     name = "demo"
 
-    def __init__(self, clock: Clock, *, settings: Settings, options: ClusterOptions) -> None:
-        """Raises BadInputError when the data cannot be used."""
-        self._journal = _open_journal(options.data)
-        self._cloud_file = CloudFile(options.data / CLOUD_FILE) if options.data else None
-        self.metrics = Metrics(clock)
-        self.store = MemoryStore(clock, journal=self._journal)
-        self.store.admission.append(admission())
-        self.client = MemoryKubeClient(self.store)
+    def __init__(self, api: EmbeddedApi, *, settings: Settings, options: ClusterOptions) -> None:
+        """The API stays its maker's to close. Raises BadInputError when the cloud's file cannot be used."""
+        self._cloud_file = CloudFile(api.data / CLOUD_FILE) if api.data else None
+        self.metrics = api.metrics
+        self.client = api.client
         self.assembly = Assembly(
             self.client,
-            clock=clock,
+            clock=api.clock,
             metrics=self.metrics,
             settings=settings,
             cloud=CloudSettings(
@@ -76,8 +59,8 @@ class EmbeddedCluster:
         )
         self._simulated = SimulatedCluster(
             self.client,
-            clock,
-            MarketMachines(self.assembly.cloud.market, clock),
+            api.clock,
+            MarketMachines(self.assembly.cloud.market, api.clock),
             speed=options.cloud_speed,
             startup_taints=options.startup_taints,
             seed=options.seed,
@@ -85,8 +68,7 @@ class EmbeddedCluster:
         )
 
     async def run(self) -> None:
-        """Run until cancelled. Our kinds are defined before anybody asks for them."""
-        await define_kinds(self.client)
+        """Run until cancelled."""
         await run_all(self._simulated, self.assembly)
 
     async def wait_ready(self) -> None:
@@ -95,27 +77,6 @@ class EmbeddedCluster:
         await self.assembly.operator.informers.wait_synced()
 
     def close(self) -> None:
-        """Release the files."""
-        if self._journal is not None:
-            self._journal.close()
+        """Release the cloud's file."""
         if self._cloud_file is not None:
             self._cloud_file.close()
-
-
-async def define_kinds(client: KubeClient) -> None:
-    """Create our CustomResourceDefinitions, or bring those that an older version created up to date."""
-    for definition in crds.load():
-        try:
-            await client.create(_DEFINITIONS, definition)
-        except AlreadyExists:
-            await client.patch(_DEFINITIONS, definition["metadata"]["name"], {"spec": definition["spec"]})
-        await asyncio.sleep(0)
-
-
-def _open_journal(data: Path | None) -> SqliteJournal | None:
-    if data is None:
-        return None
-    try:
-        return SqliteJournal(data / CLUSTER_FILE)
-    except JournalError as error:
-        raise BadInputError(f"--data: {error}") from error

@@ -38,6 +38,16 @@ def status_page(snapshot: Snapshot, *, version: str, note: str = "") -> str:
     )
 
 
+def loading_page(*, version: str) -> str:
+    """Return the page for the first second or two, while everything but the API is still being loaded."""
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Karpenter</title>'
+        f'<meta http-equiv="refresh" content="1"><style>{_STYLE}</style></head><body>'
+        f"<h1>Karpenter {escape(version)}</h1><p>The API answers; scheduler, cloud and controllers are starting.</p>"
+        "</body></html>"
+    )
+
+
 def _section(title: str, rows: Sequence[Sequence[str]], otherwise: str) -> str:
     if len(rows) < 2:  # the first row has the headings
         return f'<h2>{escape(title)}</h2><p class="quiet">{escape(otherwise)}</p>'

@@ -43,6 +43,11 @@ class StatusServer:
         bound: int = self._runner.addresses[-1][1]
         return bound
 
+    def show(self, *, page: Callable[[], str], is_ready: Callable[[], bool]) -> None:
+        """From now on tell this instead."""
+        self._page = page
+        self._is_ready = is_ready
+
     async def stop(self) -> None:
         """Stop listening; also after a `start` that failed."""
         await self._runner.cleanup()

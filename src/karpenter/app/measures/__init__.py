@@ -3,10 +3,3 @@
 What happens (counters, durations of our own work) is counted where it happens. Families that have a sample for every
 object can be switched off, since large clusters pay for each. Never: decisions. Source: spec v1 §5.3.
 """
-
-from karpenter.app.measures.conditions import Conditions
-from karpenter.app.measures.podtimes import PodTimes
-from karpenter.app.measures.publisher import Measures
-from karpenter.app.measures.settings import MetricsSettings
-
-__all__ = ["Conditions", "Measures", "MetricsSettings", "PodTimes"]

@@ -5,8 +5,8 @@ machine runs what (that is the scheduler's), how long machines take to boot (the
 """
 
 from karpenter.sim.kubelet.boot import Machine, MachineSource, Power, PowerChange
-from karpenter.sim.kubelet.kubelets import Kubelets, StartupTaints
+from karpenter.sim.kubelet.kubelets import Kubelets
 from karpenter.sim.kubelet.nodes import NodeRhythm
 from karpenter.sim.kubelet.podstatus import Pace
 
-__all__ = ["Kubelets", "Machine", "MachineSource", "NodeRhythm", "Pace", "Power", "PowerChange", "StartupTaints"]
+__all__ = ["Kubelets", "Machine", "MachineSource", "NodeRhythm", "Pace", "Power", "PowerChange"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from karpenter.model.units import ObjectKey
 from karpenter.runtime.controller import run_all
 from karpenter.sim.kubelet.boot import MachineSource
@@ -14,8 +12,7 @@ from karpenter.sim.kubelet.podstatus import Pace
 from karpenter.sim.kubelet.startup import AGENT_S, StartupAgents
 from karpenter.sim.kubelet.volumes import VolumeAgent
 from karpenter.sim.standins import Context, StandIn
-
-StartupTaints = Literal["auto", "manual"]
+from karpenter.sim.startuptaints import StartupTaints
 
 
 class Kubelets:
