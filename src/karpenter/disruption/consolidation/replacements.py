@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from karpenter.disruption.consolidation.moves import TINY
 from karpenter.model import labels
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.requirements import Requirement
 from karpenter.model.units import PoolKey
 from karpenter.scheduling import ClaimPlan
+from karpenter.scheduling.rails.lists import expected_of
 from karpenter.scheduling.snapshot import PoolView
 
 
@@ -27,10 +30,10 @@ def capped(plans: Sequence[ClaimPlan], pools: Mapping[PoolKey, PoolView], most: 
     if planned >= most - TINY:
         return None
     found: list[ClaimPlan] = []
-    worst = {key: _Worst(pool.instance_types) for key, pool in pools.items()}
+    open_now = {key: _Open(pool.instance_types) for key, pool in pools.items()}
     for plan in plans:
         cap = plan.price * most / planned if planned else most
-        kept = _below(plan, worst[plan.pool], cap)
+        kept = _below(plan, open_now[plan.pool], cap)
         if kept is None:
             return None
         found.append(kept)
@@ -40,42 +43,48 @@ def capped(plans: Sequence[ClaimPlan], pools: Mapping[PoolKey, PoolView], most: 
 def shortest(plan: ClaimPlan, types: int, pool: PoolView) -> ClaimPlan:
     """Return the plan with so many of its types only, the cheapest."""
     kept = _with_types(plan, plan.instance_types[:types])
-    worst = _Worst(pool.instance_types).of(kept)
-    return replace(kept, worst_price=max(worst[name] for name in kept.instance_types))
+    return _priced(kept, _Open(pool.instance_types).of(kept))
 
 
-def _below(plan: ClaimPlan, prices: _Worst, cap: float) -> ClaimPlan | None:
+def _below(plan: ClaimPlan, open_now: _Open, cap: float) -> ClaimPlan | None:
     asked = plan
     if plan.capacity_type == labels.SPOT:
         asked = _narrowed(plan, Requirement.of(labels.CAPACITY_TYPE, "In", (labels.SPOT,)))
     for pinned in (asked, _narrowed(asked, Requirement.of(labels.ZONE, "In", (plan.zone,)))):
-        worst = prices.of(pinned)
-        kept = tuple(name for name in pinned.instance_types if worst.get(name, cap) < cap - TINY)
+        prices = open_now.of(pinned)
+        kept = tuple(name for name in pinned.instance_types if max(prices.get(name, (cap,))) < cap - TINY)
         if kept and kept[0] == plan.instance_type:
             narrowed = _with_types(pinned, kept)
             least = narrowed.requirements.allowed(labels.INSTANCE_TYPE).min_values
             if least is None or len(kept) >= least:
-                return replace(narrowed, worst_price=max(worst[name] for name in kept))
+                return _priced(narrowed, prices)
     return None
 
 
-class _Worst:
-    """Prices of the dearest offerings that plans of one pool leave open."""
+def _priced(plan: ClaimPlan, prices: Mapping[str, Sequence[float]]) -> ClaimPlan:
+    """Return the plan with what it may cost now that it lists fewer types."""
+    offered = np.sort([price for name in plan.instance_types for price in prices[name]])
+    expected = expected_of(offered, is_spot=plan.capacity_type == labels.SPOT)
+    return replace(plan, expected_price=expected, worst_price=float(offered[-1]))
+
+
+class _Open:
+    """Prices of the offerings that plans of one pool leave open."""
 
     def __init__(self, types: Iterable[InstanceType]) -> None:
         self._types = tuple(types)
-        self._known: dict[tuple[Requirement, Requirement], dict[str, float]] = {}
+        self._known: dict[tuple[Requirement, Requirement], dict[str, list[float]]] = {}
 
-    def of(self, plan: ClaimPlan) -> dict[str, float]:
-        """Return the price by type; types without an offering are left out."""
+    def of(self, plan: ClaimPlan) -> Mapping[str, Sequence[float]]:
+        """Return the prices by type; types without an offering are left out."""
         zone, kind = (plan.requirements.allowed(key) for key in (labels.ZONE, labels.CAPACITY_TYPE))
         found = self._known.get((zone, kind))
         if found is None:
-            open_now = ((one, offering) for one in self._types for offering in one.offerings if offering.available)
+            available = ((one, offering) for one in self._types for offering in one.offerings if offering.available)
             found = self._known[zone, kind] = {}
-            for one, offering in open_now:
+            for one, offering in available:
                 if zone.allows(offering.zone) and kind.allows(offering.capacity_type):
-                    found[one.name] = max(found.get(one.name, 0.0), offering.price)
+                    found.setdefault(one.name, []).append(offering.price)
         return found
 
 

@@ -54,10 +54,14 @@ def expected_and_worst(price: Floats, capacity_types: Sequence[str]) -> tuple[fl
     kind = launched_as(price, capacity_types)
     offered = np.sort(price[:, :, kind], axis=None)
     offered = offered[: np.searchsorted(offered, np.inf)]
-    worst = float(offered[-1])
-    if capacity_types[kind] != labels.SPOT:
-        return float(offered[0]), worst
+    return expected_of(offered, is_spot=capacity_types[kind] == labels.SPOT), float(offered[-1])
+
+
+def expected_of(offered: Floats, *, is_spot: bool) -> float:
+    """Return USD per hour to be expected where these offerings are open, the cheapest first (at least one)."""
+    if not is_spot:
+        return float(offered[0])
     chance = _DEEP * (1 - _DEEP) ** np.arange(len(offered))
-    # If none has, the cheapest is launched all the same.
+    # If none has capacity to spare, the cheapest is launched all the same.
     chance[0] += (1 - _DEEP) ** len(offered)
-    return float(offered @ chance), worst
+    return float(offered @ chance)
