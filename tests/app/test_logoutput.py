@@ -9,13 +9,15 @@ from karpenter.app.errors import SettingsError
 from karpenter.app.logoutput import logged_to
 from karpenter.app.settings import read_settings
 from karpenter.runtime import logs
-from karpenter.runtime.clock import WallClock
+from karpenter.runtime.clock import LoopClock, WallClock
 
 
-def test_a_line_goes_to_every_place_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_line_goes_to_every_place_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: LoopClock
+) -> None:
     file = tmp_path / "log"
     paths = read_settings([], {"LOG_OUTPUT_PATHS": f"stderr,{file},stderr"}).process.log_output
-    with logged_to(paths, WallClock(), level="info"):
+    with logged_to(paths, clock, level="info"):
         logs.get("test").info("something happened", node="n")
     logs.get("test").info("nobody listens any more")
     (line,) = file.read_text().splitlines()
