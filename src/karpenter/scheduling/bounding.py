@@ -22,11 +22,10 @@ from karpenter.scheduling.columns import Columns
 from karpenter.scheduling.hosts import HostRules
 from karpenter.scheduling.items import Item, Wait
 from karpenter.scheduling.limits import Budget
-from karpenter.scheduling.offers import offers_of
 from karpenter.scheduling.packing.problem import Problem
 from karpenter.scheduling.rails.size import Sizes
 from karpenter.scheduling.reporter import Progress, unheard
-from karpenter.scheduling.shapes import shapes_of
+from karpenter.scheduling.stating import fitting, stated
 
 _TURNS_A_ROUND: Final = 0.4
 _MOST_TURNS: Final = 16
@@ -125,23 +124,14 @@ def statement_of(
     """Return what the bound of these items is about, for which some machine is to be launched."""
     known, columns = offered.known, offered.columns
     # What only nodes can hold costs nothing in any plan; without it the nodes merely have more room.
-    fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[columns].any()]
-    shapes = shapes_of(((item, id(known.row(item.rule))) for item in fit), hosts)
-    leaders = [shape[0] for shape in shapes.members]
-    offers, prices, admits = offers_of(known, [item.rule for item in leaders], columns)
-    problem = Problem(
-        request=np.stack([item.request for item in leaders]),
-        count=np.array([sum(item.left for item in shape) for shape in shapes.members]),
-        clique=shapes.clique,
-        most=shapes.most,
-        room=known.room[offers.column],
-        price=prices,
-        admits=admits,
-        charge=budget.size[offers.column],
+    told = stated(fitting(items, known, columns), known, columns, hosts=hosts)
+    problem = replace(
+        told.problem,
+        charge=budget.size[told.offers.column],
         budget=start.limits,
-        groups=shapes.groups if shapes.is_exact else (),
+        groups=told.problem.groups if told.shapes.is_exact else (),
     )
-    nodes = np.stack([bins.nodes.row(item.rule) for item in leaders], axis=1)
+    nodes = np.stack([bins.nodes.row(item.rule) for item in (shape[0] for shape in told.shapes.members)], axis=1)
     used = np.flatnonzero(nodes.any(axis=1) & (start.room > 0).any(axis=1))
     return Statement(problem, start.room[used], nodes[used])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -13,13 +13,14 @@ from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.hosts import HostRules
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.limits import Budget
-from karpenter.scheduling.offers import Offers, offers_of
+from karpenter.scheduling.offers import Offers
 from karpenter.scheduling.packing.pack import pack
-from karpenter.scheduling.packing.problem import Packing, Pattern, Problem
+from karpenter.scheduling.packing.problem import Packing, Pattern
 from karpenter.scheduling.rails.size import Sizes
 from karpenter.scheduling.reporter import Progress, unheard
 from karpenter.scheduling.rules import NodeRule
-from karpenter.scheduling.shapes import Shape, Shapes, shapes_of
+from karpenter.scheduling.shapes import Shape, Shapes
+from karpenter.scheduling.stating import fitting, stated
 
 _MOST_TURNS: Final = 8
 """How often what host rules kept out of its pattern is packed anew."""
@@ -115,35 +116,18 @@ class Launcher:
                 self._open(packed.shapes.members, pattern, packed.offers)
 
     def _packed(self, items: Sequence[Item], columns: Ints) -> _Packed | None:
-        shapes = self._shapes(items, columns)
-        if not shapes.members:
+        known, budget = self.bins.columns, self.budget
+        fit = fitting(items, known, columns[budget.affords()[columns]])
+        if not fit:
             return None
-        problem, offers = self._problem(shapes, columns)
-        return _Packed(shapes, offers, pack(problem, rounds=self.rounds, progress=self.progress))
-
-    def _shapes(self, items: Sequence[Item], columns: Ints) -> Shapes:
-        """Return the items that some column takes, those with equal requests, places and host rules together."""
-        known = self.bins.columns
-        affordable = columns[self.budget.affords()[columns]]
-        fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[affordable].any()]
-        return shapes_of(((item, id(known.row(item.rule))) for item in fit), self.hosts)
-
-    def _problem(self, shapes: Shapes, columns: Ints) -> tuple[Problem, Offers]:
-        leaders = [shape[0] for shape in shapes.members]
-        offers, prices, admits = offers_of(self.bins.columns, [item.rule for item in leaders], columns)
-        problem = Problem(
-            request=np.stack([item.request for item in leaders]),
-            count=np.array([sum(item.left for item in shape) for shape in shapes.members]),
-            clique=shapes.clique,
-            most=shapes.most,
-            room=self.bins.columns.room[offers.column],
-            price=prices * self.bins.columns.slowness[offers.column] + self.node_fee,
-            admits=admits,
-            charge=self.budget.charge[offers.column],
-            budget=self.budget.left,
-            groups=shapes.groups,
+        told = stated(fit, known, columns, hosts=self.hosts)
+        problem = replace(
+            told.problem,
+            price=told.problem.price * known.slowness[told.offers.column] + self.node_fee,
+            charge=budget.charge[told.offers.column],
+            budget=budget.left,
         )
-        return problem, offers
+        return _Packed(told.shapes, told.offers, pack(problem, rounds=self.rounds, progress=self.progress))
 
     def _open(self, shapes: Sequence[Shape], pattern: Pattern, offers: Offers) -> None:
         """Open one machine and fill it by the pattern, as far as host rules let copies be together."""

@@ -7,16 +7,14 @@ design, consolidation on the same kernel; issue 6, point 2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from karpenter.disruption.consolidation.kernel import Fleet
 from karpenter.scheduling.bound.prove import bound_of
 from karpenter.scheduling.catalog import Floats, Ints
-from karpenter.scheduling.offers import offers_of
-from karpenter.scheduling.packing.problem import Problem
-from karpenter.scheduling.shapes import shapes_of
+from karpenter.scheduling.stating import fitting, stated
 
 _TURNS = 4
 
@@ -41,25 +39,12 @@ def values_of(fleet: Fleet, *, node_fee: float) -> Values:
     worth = np.zeros(len(fleet.work.waits))
     columns: Ints = np.arange(len(known))
     items = [wait.item(wait.left) for wait in fleet.work.waits if wait.left]
-    fit = [item for item in items if (known.open_to(item.rule) & known.holding(item.request)).any()]
+    fit = fitting(items, known, columns)
     if not fit:
         return Values(worth, 0.0)
-    shapes = shapes_of(((item, id(known.row(item.rule))) for item in fit), hosts)
-    leaders = [shape[0] for shape in shapes.members]
-    offers, prices, admits = offers_of(known, [item.rule for item in leaders], columns)
-    problem = Problem(
-        request=np.stack([item.request for item in leaders]),
-        count=np.array([sum(item.left for item in shape) for shape in shapes.members]),
-        clique=shapes.clique,
-        most=shapes.most,
-        room=known.room[offers.column],
-        price=prices + node_fee,
-        admits=admits,
-        charge=np.zeros((len(prices), 0)),
-        budget=np.zeros(0),
-        groups=shapes.groups if shapes.is_exact else (),
-    )
-    bound = bound_of(problem, turns=_TURNS)
-    for shape, each in zip(shapes.members, bound.certificate.worth, strict=True):
+    told = stated(fit, known, columns, hosts=hosts)
+    exact = told.problem.groups if told.shapes.is_exact else ()
+    bound = bound_of(replace(told.problem, price=told.problem.price + node_fee, groups=exact), turns=_TURNS)
+    for shape, each in zip(told.shapes.members, bound.certificate.worth, strict=True):
         worth[[item.index for item in shape]] = each
     return Values(worth, bound.price)
