@@ -12,6 +12,7 @@ from karpenter.model import core, labels
 from karpenter.model.core import LimitRange, Namespace, Pod
 from karpenter.model.meta import ObjectMeta
 from karpenter.model.requirements import Requirement
+from karpenter.model.storage import PersistentVolume, PersistentVolumeClaim
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling import NodeView, Options, Policy, PoolView, Snapshot, Volumes
 from tests.builders import a_daemon, a_node, a_node_view, a_pod, a_pool, a_snapshot
@@ -150,8 +151,8 @@ class _Shelf:
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
-        self.claims: dict[ObjectKey, core.PersistentVolumeClaim] = {}
-        self.volumes: dict[str, core.PersistentVolume] = {}
+        self.claims: dict[ObjectKey, PersistentVolumeClaim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
         topologies = rng.choice(((), ({labels.ZONE: ("a", "b")},), ({labels.ZONE: ("a",)}, {labels.ZONE: ("c",)})))
         self.classes = {
             "late": a_storage_class("late", topologies=topologies),
@@ -171,7 +172,7 @@ class _Shelf:
                 volume_name=f"pv-{namespace}-{claim}" if is_bound else "",
                 storage_class_name="at-once" if kind == "at-once" else "late",
             )
-            self.claims[key] = core.PersistentVolumeClaim(ObjectMeta(name=claim, namespace=namespace), spec)
+            self.claims[key] = PersistentVolumeClaim(ObjectMeta(name=claim, namespace=namespace), spec)
             if is_bound:
                 zone = self._rng.choice((*ZONES, None))
                 self.volumes[spec.volume_name] = a_volume(spec.volume_name, zone=zone, storage_class="late")

@@ -12,6 +12,7 @@ from typing import Any
 from karpenter.model import core, labels
 from karpenter.model.core import Pod
 from karpenter.model.meta import ObjectMeta
+from karpenter.model.storage import PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimStatus
 from karpenter.scheduling import NodeView, PoolView, Snapshot, Volumes
 from tests.builders import a_daemon, a_node_view, a_pod, a_pool, a_snapshot
 from tests.scheduling.crowds import APPS
@@ -112,8 +113,8 @@ class _Kind:
     """Pods of one make, as a Deployment has them, and their volumes."""
 
     def __init__(self, rng: Random, group: str, at: int) -> None:
-        self.claims: list[core.PersistentVolumeClaim] = []
-        self.volumes: list[core.PersistentVolume] = []
+        self.claims: list[PersistentVolumeClaim] = []
+        self.volumes: list[PersistentVolume] = []
         make = _make(rng, group)
         keeps_data = rng.random() < 0.2
         names = [f"p{at}-{copy}" for copy in range(rng.randint(1, 3 if keeps_data else 8))]
@@ -127,10 +128,10 @@ class _Kind:
         claim, volume = f"data-{pod}", f"{group}-{pod}"
         self.volumes.append(a_volume(volume, zone=rng.choice(ZONES), storage_class="late"))
         self.claims.append(
-            core.PersistentVolumeClaim(
+            PersistentVolumeClaim(
                 ObjectMeta(name=claim, namespace=group),
                 core.PersistentVolumeClaimSpec(volume_name=volume, storage_class_name="late"),
-                core.PersistentVolumeClaimStatus("Bound"),
+                PersistentVolumeClaimStatus("Bound"),
             )
         )
         return {"name": "data", "persistentVolumeClaim": {"claimName": claim}}

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from karpenter.model import labels
-from karpenter.model.core import PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, StorageClass
+from karpenter.model.core import PersistentVolumeClaimSpec, Pod
 from karpenter.model.labels import canonical
+from karpenter.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling import Volumes
 from tests.scheduling.homes import Home, Shape, term_holds

@@ -6,6 +6,21 @@ from typing import Any
 from karpenter.model import core, labels
 from karpenter.model.core import Pod
 from karpenter.model.meta import ObjectMeta
+from karpenter.model.storage import (
+    CSINode,
+    CSINodeDriver,
+    CSINodeSpec,
+    CSIVolumeSource,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimStatus,
+    PersistentVolumeSpec,
+    StorageClass,
+    TopologySelectorExpression,
+    TopologySelectorTerm,
+    VolumeCount,
+    VolumeNodeAffinity,
+)
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling import Volumes
 from tests.builders import CREATED, a_pod
@@ -22,11 +37,11 @@ def a_volume_claim(
     phase: str = "",
     deleted: str | None = None,
     annotations: Mapping[str, str] | None = None,
-) -> core.PersistentVolumeClaim:
-    return core.PersistentVolumeClaim(
+) -> PersistentVolumeClaim:
+    return PersistentVolumeClaim(
         ObjectMeta(name=name, namespace="default", deletion_timestamp=deleted, annotations=dict(annotations or {})),
         core.PersistentVolumeClaimSpec(volume_name=volume, storage_class_name=storage_class),
-        core.PersistentVolumeClaimStatus(phase),
+        PersistentVolumeClaimStatus(phase),
     )
 
 
@@ -39,7 +54,7 @@ def a_volume(
     labelled: Mapping[str, str] | None = None,
     storage_class: str = "",
     is_local: bool = False,
-) -> core.PersistentVolume:
+) -> PersistentVolume:
     """Return a volume; `zone` or `terms` (label to allowed values) say from where it can be reached."""
     reached = [*terms, *([{labels.ZONE: (zone,)}] if zone else [])]
     selector = core.NodeSelector(
@@ -48,13 +63,13 @@ def a_volume(
             for term in reached
         )
     )
-    spec = core.PersistentVolumeSpec(
-        node_affinity=core.VolumeNodeAffinity(selector) if reached else None,
-        csi=core.CSIVolumeSource(driver, f"handle-{name}") if driver else None,
+    spec = PersistentVolumeSpec(
+        node_affinity=VolumeNodeAffinity(selector) if reached else None,
+        csi=CSIVolumeSource(driver, f"handle-{name}") if driver else None,
         storage_class_name=storage_class,
         local={"path": "/disk"} if is_local else None,
     )
-    return core.PersistentVolume(ObjectMeta(name=name, labels=dict(labelled or {})), spec)
+    return PersistentVolume(ObjectMeta(name=name, labels=dict(labelled or {})), spec)
 
 
 def a_storage_class(
@@ -65,32 +80,30 @@ def a_storage_class(
     topologies: Iterable[Mapping[str, Sequence[str]]] = (),
     is_default: bool = False,
     created: str = CREATED,
-) -> core.StorageClass:
+) -> StorageClass:
     terms = tuple(
-        core.TopologySelectorTerm(tuple(core.TopologySelectorExpression(key, tuple(v)) for key, v in term.items()))
+        TopologySelectorTerm(tuple(TopologySelectorExpression(key, tuple(v)) for key, v in term.items()))
         for term in topologies
     )
     marks = {labels.IS_DEFAULT_STORAGE_CLASS: "true"} if is_default else {}
-    return core.StorageClass(
-        ObjectMeta(name=name, annotations=marks, creation_timestamp=created), provisioner, mode, terms
-    )
+    return StorageClass(ObjectMeta(name=name, annotations=marks, creation_timestamp=created), provisioner, mode, terms)
 
 
-def volumes_of(*objects: core.PersistentVolumeClaim | core.PersistentVolume | core.StorageClass) -> Volumes:
+def volumes_of(*objects: PersistentVolumeClaim | PersistentVolume | StorageClass) -> Volumes:
     """Return these objects by name; without a class there is one, `late`, that waits for the first consumer."""
-    classes = [one for one in objects if isinstance(one, core.StorageClass)] or [a_storage_class()]
-    claims = [one for one in objects if isinstance(one, core.PersistentVolumeClaim)]
+    classes = [one for one in objects if isinstance(one, StorageClass)] or [a_storage_class()]
+    claims = [one for one in objects if isinstance(one, PersistentVolumeClaim)]
     return Volumes(
         {ObjectKey("default", one.metadata.name): one for one in claims},
-        {one.metadata.name: one for one in objects if isinstance(one, core.PersistentVolume)},
+        {one.metadata.name: one for one in objects if isinstance(one, PersistentVolume)},
         {one.metadata.name: one for one in classes},
     )
 
 
-def a_csi_node(name: str, most: int | None, *, driver: str = EBS) -> core.CSINode:
+def a_csi_node(name: str, most: int | None, *, driver: str = EBS) -> CSINode:
     """Return what a node's driver says: how many volumes it attaches, None for any number."""
-    count = None if most is None else core.VolumeCount(most)
-    return core.CSINode(ObjectMeta(name=name), core.CSINodeSpec((core.CSINodeDriver(driver, allocatable=count),)))
+    count = None if most is None else VolumeCount(most)
+    return CSINode(ObjectMeta(name=name), CSINodeSpec((CSINodeDriver(driver, allocatable=count),)))
 
 
 def using(name: str, *claims: str, **pod: Any) -> Pod:

@@ -5,6 +5,7 @@ import pytest
 from karpenter.model import core, labels
 from karpenter.model.core import Pod
 from karpenter.model.requirements import Requirement, Requirements
+from karpenter.model.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
 from karpenter.scheduling import Volumes
 from karpenter.scheduling.volumes import NO_MOUNTS, Mounts, Storage
 from tests.builders import a_pod
@@ -153,8 +154,8 @@ def test_claims_that_nothing_can_mount_say_why(objects, words: str) -> None:
 def test_a_volume_whose_affinity_cannot_be_read_is_a_fault() -> None:
     volume = a_volume()
     broken = core.NodeSelector((core.NodeSelectorTerm((core.SelectorExpression("rack", "Near", ("1",)),)),))
-    spec = core.PersistentVolumeSpec(node_affinity=core.VolumeNodeAffinity(broken))
-    volumes = volumes_of(a_volume_claim(volume="pv"), core.PersistentVolume(volume.metadata, spec))
+    spec = PersistentVolumeSpec(node_affinity=VolumeNodeAffinity(broken))
+    volumes = volumes_of(a_volume_claim(volume="pv"), PersistentVolume(volume.metadata, spec))
     assert "'pv'" in str(mounts(using("pod", "data"), volumes).fault)
 
 

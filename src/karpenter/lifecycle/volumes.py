@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from karpenter.model.core import PersistentVolumeClaim, Pod, VolumeAttachment
+from karpenter.model.core import Pod
+from karpenter.model.storage import PersistentVolumeClaim, VolumeAttachment
 from karpenter.model.units import ObjectKey
 
 

@@ -1,4 +1,4 @@
-"""The part of core/v1, apps/v1, policy/v1, storage.k8s.io/v1 and scheduling.k8s.io/v1 that we read.
+"""The part of core/v1, apps/v1, policy/v1 and scheduling.k8s.io/v1 that we read.
 
 Wire-shaped, frozen, lossy on purpose: unknown fields are dropped. What they mean is computed in `pods` and `nodes`.
 """
@@ -16,20 +16,20 @@ RawQuantity: TypeAlias = str | int | float
 RawResources: TypeAlias = dict[str, RawQuantity]
 
 
-class _Wire(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Base of wire structs: frozen, camelCase on the wire.
+class Wire(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Base of wire structs: frozen, camelCase on the wire, unknown fields dropped.
 
     They hold values only, never each other in a circle, so the garbage collector need not look at them: it stopped
     everything for seconds with 50,000 pods.
     """
 
 
-class ResourceRequirements(_Wire, frozen=True):
+class ResourceRequirements(Wire, frozen=True):
     requests: RawResources = {}
     limits: RawResources = {}
 
 
-class ContainerPort(_Wire, frozen=True):
+class ContainerPort(Wire, frozen=True):
     container_port: int = 0
     host_port: int = 0
     host_ip: str = msgspec.field(name="hostIP", default="")
@@ -37,7 +37,7 @@ class ContainerPort(_Wire, frozen=True):
     name: str = ""
 
 
-class Container(_Wire, frozen=True):
+class Container(Wire, frozen=True):
     name: str = ""
     image: str = ""
     resources: ResourceRequirements = ResourceRequirements()
@@ -46,29 +46,29 @@ class Container(_Wire, frozen=True):
     """`Always` on an init container makes it a sidecar."""
 
 
-class NodeSelectorTerm(_Wire, frozen=True):
+class NodeSelectorTerm(Wire, frozen=True):
     match_expressions: tuple[SelectorExpression, ...] = ()
     match_fields: tuple[SelectorExpression, ...] = ()
 
 
-class NodeSelector(_Wire, frozen=True):
+class NodeSelector(Wire, frozen=True):
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
     """Alternatives: one of them must hold."""
 
 
-class PreferredSchedulingTerm(_Wire, frozen=True):
+class PreferredSchedulingTerm(Wire, frozen=True):
     weight: int
     preference: NodeSelectorTerm
 
 
-class NodeAffinity(_Wire, frozen=True):
+class NodeAffinity(Wire, frozen=True):
     required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
     preferred: tuple[PreferredSchedulingTerm, ...] = msgspec.field(
         name="preferredDuringSchedulingIgnoredDuringExecution", default=()
     )
 
 
-class PodAffinityTerm(_Wire, frozen=True):
+class PodAffinityTerm(Wire, frozen=True):
     topology_key: str
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
@@ -77,12 +77,12 @@ class PodAffinityTerm(_Wire, frozen=True):
     mismatch_label_keys: tuple[str, ...] = ()
 
 
-class WeightedPodAffinityTerm(_Wire, frozen=True):
+class WeightedPodAffinityTerm(Wire, frozen=True):
     weight: int
     pod_affinity_term: PodAffinityTerm
 
 
-class PodAffinity(_Wire, frozen=True):
+class PodAffinity(Wire, frozen=True):
     """Required and preferred terms; the same shape serves affinity and anti-affinity."""
 
     required: tuple[PodAffinityTerm, ...] = msgspec.field(
@@ -93,13 +93,13 @@ class PodAffinity(_Wire, frozen=True):
     )
 
 
-class Affinity(_Wire, frozen=True):
+class Affinity(Wire, frozen=True):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
 
 
-class TopologySpreadConstraint(_Wire, frozen=True):
+class TopologySpreadConstraint(Wire, frozen=True):
     max_skew: int
     topology_key: str
     when_unsatisfiable: str = "DoNotSchedule"
@@ -110,42 +110,42 @@ class TopologySpreadConstraint(_Wire, frozen=True):
     match_label_keys: tuple[str, ...] = ()
 
 
-class ClaimVolume(_Wire, frozen=True):
+class ClaimVolume(Wire, frozen=True):
     claim_name: str
     read_only: bool = False
 
 
-class PersistentVolumeClaimSpec(_Wire, frozen=True):
+class PersistentVolumeClaimSpec(Wire, frozen=True):
     access_modes: tuple[str, ...] = ()
     storage_class_name: str | None = None
     volume_name: str = ""
     resources: ResourceRequirements = ResourceRequirements()
 
 
-class ClaimTemplate(_Wire, frozen=True):
+class ClaimTemplate(Wire, frozen=True):
     spec: PersistentVolumeClaimSpec
     metadata: ObjectMeta = ObjectMeta()
 
 
-class EphemeralVolume(_Wire, frozen=True):
+class EphemeralVolume(Wire, frozen=True):
     volume_claim_template: ClaimTemplate | None = None
 
 
-class Volume(_Wire, frozen=True):
+class Volume(Wire, frozen=True):
     name: str
     persistent_volume_claim: ClaimVolume | None = None
     ephemeral: EphemeralVolume | None = None
 
 
-class SchedulingGate(_Wire, frozen=True):
+class SchedulingGate(Wire, frozen=True):
     name: str
 
 
-class PodResourceClaim(_Wire, frozen=True):
+class PodResourceClaim(Wire, frozen=True):
     name: str
 
 
-class PodSpec(_Wire, frozen=True):
+class PodSpec(Wire, frozen=True):
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
     containers: tuple[Container, ...] = ()
@@ -168,14 +168,14 @@ class PodSpec(_Wire, frozen=True):
     host_network: bool = False
 
 
-class ContainerStatus(_Wire, frozen=True):
+class ContainerStatus(Wire, frozen=True):
     name: str = ""
     restart_count: int = 0
     allocated_resources: RawResources = {}
     resources: ResourceRequirements | None = None
 
 
-class PodStatus(_Wire, frozen=True):
+class PodStatus(Wire, frozen=True):
     phase: str = ""
     conditions: tuple[Condition, ...] = ()
     nominated_node_name: str = ""
@@ -183,25 +183,25 @@ class PodStatus(_Wire, frozen=True):
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class Pod(_Wire, frozen=True):
+class Pod(Wire, frozen=True):
     metadata: ObjectMeta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
 
-class NodeSpec(_Wire, frozen=True):
+class NodeSpec(Wire, frozen=True):
     provider_id: str = msgspec.field(name="providerID", default="")
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
-class NodeSystemInfo(_Wire, frozen=True):
+class NodeSystemInfo(Wire, frozen=True):
     kubelet_version: str = ""
     os_image: str = ""
     architecture: str = ""
 
 
-class NodeStatus(_Wire, frozen=True):
+class NodeStatus(Wire, frozen=True):
     capacity: RawResources = {}
     allocatable: RawResources = {}
     conditions: tuple[Condition, ...] = ()
@@ -210,36 +210,36 @@ class NodeStatus(_Wire, frozen=True):
     """Volumes that the kubelet mounts or may still have mounted, as `kubernetes.io/csi/DRIVER^HANDLE`."""
 
 
-class Node(_Wire, frozen=True):
+class Node(Wire, frozen=True):
     metadata: ObjectMeta
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 
-class Namespace(_Wire, frozen=True):
+class Namespace(Wire, frozen=True):
     metadata: ObjectMeta
 
 
-class PodTemplate(_Wire, frozen=True):
+class PodTemplate(Wire, frozen=True):
     spec: PodSpec
     metadata: ObjectMeta = ObjectMeta()
 
 
-class DaemonSetSpec(_Wire, frozen=True):
+class DaemonSetSpec(Wire, frozen=True):
     template: PodTemplate
     selector: LabelSelector | None = None
 
 
-class DaemonSet(_Wire, frozen=True):
+class DaemonSet(Wire, frozen=True):
     metadata: ObjectMeta
     spec: DaemonSetSpec
 
 
-class WorkloadOrdinals(_Wire, frozen=True):
+class WorkloadOrdinals(Wire, frozen=True):
     start: int = 0
 
 
-class WorkloadSpec(_Wire, frozen=True):
+class WorkloadSpec(Wire, frozen=True):
     template: PodTemplate
     replicas: int | None = None
     selector: LabelSelector | None = None
@@ -252,13 +252,13 @@ class WorkloadSpec(_Wire, frozen=True):
     suspend: bool = False
 
 
-class WorkloadStatus(_Wire, frozen=True):
+class WorkloadStatus(Wire, frozen=True):
     conditions: tuple[Condition, ...] = ()
     succeeded: int = 0
     """Only on a Job."""
 
 
-class Workload(_Wire, frozen=True):
+class Workload(Wire, frozen=True):
     """A Deployment, ReplicaSet, StatefulSet or Job, as far as expansion into pods needs it."""
 
     metadata: ObjectMeta
@@ -266,14 +266,14 @@ class Workload(_Wire, frozen=True):
     status: WorkloadStatus = WorkloadStatus()
 
 
-class PodDisruptionBudgetSpec(_Wire, frozen=True):
+class PodDisruptionBudgetSpec(Wire, frozen=True):
     selector: LabelSelector | None = None
     min_available: str | int | None = None
     max_unavailable: str | int | None = None
     unhealthy_pod_eviction_policy: str = ""
 
 
-class PodDisruptionBudgetStatus(_Wire, frozen=True):
+class PodDisruptionBudgetStatus(Wire, frozen=True):
     disruptions_allowed: int = 0
     current_healthy: int = 0
     desired_healthy: int = 0
@@ -282,120 +282,37 @@ class PodDisruptionBudgetStatus(_Wire, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class PodDisruptionBudget(_Wire, frozen=True):
+class PodDisruptionBudget(Wire, frozen=True):
     metadata: ObjectMeta
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
 
 
-class LimitRangeItem(_Wire, frozen=True):
+class LimitRangeItem(Wire, frozen=True):
     type: str = ""
     default: RawResources = {}
     default_request: RawResources = {}
 
 
-class LimitRangeSpec(_Wire, frozen=True):
+class LimitRangeSpec(Wire, frozen=True):
     limits: tuple[LimitRangeItem, ...] = ()
 
 
-class LimitRange(_Wire, frozen=True):
+class LimitRange(Wire, frozen=True):
     metadata: ObjectMeta
     spec: LimitRangeSpec = LimitRangeSpec()
 
 
-class PriorityClass(_Wire, frozen=True):
+class PriorityClass(Wire, frozen=True):
     metadata: ObjectMeta
     value: int = 0
     global_default: bool = False
 
 
-class PersistentVolumeClaimStatus(_Wire, frozen=True):
-    phase: str = ""
-
-
-class PersistentVolumeClaim(_Wire, frozen=True):
-    metadata: ObjectMeta
-    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
-    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
-
-
-class CSIVolumeSource(_Wire, frozen=True):
-    driver: str = ""
-    volume_handle: str = ""
-
-
-class VolumeNodeAffinity(_Wire, frozen=True):
-    required: NodeSelector | None = None
-
-
-class PersistentVolumeSpec(_Wire, frozen=True):
-    node_affinity: VolumeNodeAffinity | None = None
-    csi: CSIVolumeSource | None = None
-    aws_elastic_block_store: dict[str, object] | None = None
-    local: dict[str, object] | None = None
-    host_path: dict[str, object] | None = None
-    storage_class_name: str = ""
-
-
-class PersistentVolume(_Wire, frozen=True):
-    metadata: ObjectMeta
-    spec: PersistentVolumeSpec = PersistentVolumeSpec()
-
-
-class TopologySelectorExpression(_Wire, frozen=True):
-    key: str
-    values: tuple[str, ...] = ()
-
-
-class TopologySelectorTerm(_Wire, frozen=True):
-    match_label_expressions: tuple[TopologySelectorExpression, ...] = ()
-
-
-class StorageClass(_Wire, frozen=True):
-    metadata: ObjectMeta
-    provisioner: str = ""
-    volume_binding_mode: str = "Immediate"
-    allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
-
-
-class ServiceSpec(_Wire, frozen=True):
+class ServiceSpec(Wire, frozen=True):
     selector: dict[str, str] = {}
 
 
-class Service(_Wire, frozen=True):
+class Service(Wire, frozen=True):
     metadata: ObjectMeta
     spec: ServiceSpec = ServiceSpec()
-
-
-class VolumeCount(_Wire, frozen=True):
-    count: int | None = None
-
-
-class CSINodeDriver(_Wire, frozen=True):
-    name: str
-    node_id: str = msgspec.field(name="nodeID", default="")
-    allocatable: VolumeCount | None = None
-
-
-class CSINodeSpec(_Wire, frozen=True):
-    drivers: tuple[CSINodeDriver, ...] = ()
-
-
-class CSINode(_Wire, frozen=True):
-    metadata: ObjectMeta
-    spec: CSINodeSpec = CSINodeSpec()
-
-
-class VolumeAttachmentSource(_Wire, frozen=True):
-    persistent_volume_name: str | None = None
-
-
-class VolumeAttachmentSpec(_Wire, frozen=True):
-    node_name: str = ""
-    attacher: str = ""
-    source: VolumeAttachmentSource = VolumeAttachmentSource()
-
-
-class VolumeAttachment(_Wire, frozen=True):
-    metadata: ObjectMeta
-    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from karpenter.model import core, selecting
+from karpenter.model import core, selecting, storage
 from karpenter.model.errors import KarpenterError
 
 T = TypeVar("T")
@@ -40,9 +40,9 @@ NODES: Final = Resource("", "v1", "nodes", "Node", core.Node)
 NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", core.Namespace)
 LIMIT_RANGES: Final = Resource("", "v1", "limitranges", "LimitRange", core.LimitRange, namespaced=True)
 PVCS: Final = Resource(
-    "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", core.PersistentVolumeClaim, namespaced=True
+    "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", storage.PersistentVolumeClaim, namespaced=True
 )
-PVS: Final = Resource("", "v1", "persistentvolumes", "PersistentVolume", core.PersistentVolume)
+PVS: Final = Resource("", "v1", "persistentvolumes", "PersistentVolume", storage.PersistentVolume)
 SERVICES: Final = Resource("", "v1", "services", "Service", core.Service, namespaced=True)
 REPLICATION_CONTROLLERS: Final = Resource(
     "", "v1", "replicationcontrollers", "ReplicationController", selecting.ReplicationController, namespaced=True
@@ -55,10 +55,10 @@ STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet", sel
 PDBS: Final = Resource(
     "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", core.PodDisruptionBudget, namespaced=True
 )
-STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", core.StorageClass)
-CSI_NODES: Final = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", core.CSINode)
+STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", storage.StorageClass)
+CSI_NODES: Final = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", storage.CSINode)
 VOLUME_ATTACHMENTS: Final = Resource(
-    "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", core.VolumeAttachment
+    "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", storage.VolumeAttachment
 )
 LEASES: Final[Resource[RawObject]] = Resource("coordination.k8s.io", "v1", "leases", "Lease", dict, namespaced=True)
 PRIORITY_CLASSES: Final = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", core.PriorityClass)

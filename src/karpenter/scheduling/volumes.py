@@ -10,14 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from karpenter.model import labels
-from karpenter.model.core import (
-    NodeSelectorTerm,
-    PersistentVolume,
-    PersistentVolumeClaimSpec,
-    Pod,
-    StorageClass,
-)
+from karpenter.model.core import NodeSelectorTerm, PersistentVolumeClaimSpec, Pod
 from karpenter.model.requirements import Requirement, Requirements
+from karpenter.model.storage import PersistentVolume, StorageClass
 from karpenter.model.units import ObjectKey
 from karpenter.scheduling.snapshot import Volumes
 

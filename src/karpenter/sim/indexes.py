@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from karpenter.model.core import Pod, VolumeAttachment
+from karpenter.model.core import Pod
 from karpenter.model.meta import ObjectMeta
+from karpenter.model.storage import VolumeAttachment
 from karpenter.model.units import ObjectKey
 from karpenter.runtime.identity import key_of
 from karpenter.runtime.informer import Informer

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from karpenter.model import core
+from karpenter.model import core, storage
 from karpenter.model.core import RawResources
 from karpenter.model.meta import LabelSelector
 from karpenter.runtime.kube import Resource
@@ -18,12 +18,12 @@ class ClaimSpec(core.PersistentVolumeClaimSpec, frozen=True):
     volume_mode: str = "Filesystem"
 
 
-class ClaimStatus(core.PersistentVolumeClaimStatus, frozen=True):
+class ClaimStatus(storage.PersistentVolumeClaimStatus, frozen=True):
     access_modes: tuple[str, ...] = ()
     capacity: RawResources = msgspec.field(default_factory=dict)
 
 
-class Claim(core.PersistentVolumeClaim, frozen=True):
+class Claim(storage.PersistentVolumeClaim, frozen=True):
     """A PersistentVolumeClaim."""
 
     spec: ClaimSpec = ClaimSpec()
@@ -36,7 +36,7 @@ class ClaimReference(Wire, frozen=True):
     uid: str = ""
 
 
-class VolumeSpec(core.PersistentVolumeSpec, frozen=True):
+class VolumeSpec(storage.PersistentVolumeSpec, frozen=True):
     claim_ref: ClaimReference | None = None
     capacity: RawResources = msgspec.field(default_factory=dict)
     access_modes: tuple[str, ...] = ()
@@ -48,14 +48,14 @@ class VolumeStatus(Wire, frozen=True):
     phase: str = ""
 
 
-class Volume(core.PersistentVolume, frozen=True):
+class Volume(storage.PersistentVolume, frozen=True):
     """A PersistentVolume."""
 
     spec: VolumeSpec = VolumeSpec()
     status: VolumeStatus = VolumeStatus()
 
 
-class StorageClass(core.StorageClass, frozen=True):
+class StorageClass(storage.StorageClass, frozen=True):
     reclaim_policy: str = "Delete"
     parameters: dict[str, str] = msgspec.field(default_factory=dict)
     mount_options: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class AttachmentStatus(Wire, frozen=True):
     attached: bool = False
 
 
-class Attachment(core.VolumeAttachment, frozen=True):
+class Attachment(storage.VolumeAttachment, frozen=True):
     """A VolumeAttachment."""
 
     status: AttachmentStatus = AttachmentStatus()

@@ -13,17 +13,13 @@ from dataclasses import replace
 import msgspec
 
 from karpenter.model.core import (
-    CSINode,
     DaemonSet,
     LimitRange,
     Namespace,
     Node,
-    PersistentVolume,
-    PersistentVolumeClaim,
     Pod,
     PodDisruptionBudget,
     Service,
-    StorageClass,
 )
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.meta import LabelSelector
@@ -32,6 +28,12 @@ from karpenter.model.nodepool import NodePool
 from karpenter.model.pause import NOTHING, Pauses
 from karpenter.model.pods import is_provisionable, is_reschedulable, is_terminal
 from karpenter.model.resources import NODES, Resources, add
+from karpenter.model.storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from karpenter.model.units import ObjectKey, PoolKey, ProviderID, UnixSeconds
 from karpenter.scheduling.snapshot import NodeView, PoolView, Snapshot, Volumes
 from karpenter.state.daemons import daemon_pods

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from karpenter.model.core import CSINode, Node, Pod
+from karpenter.model.core import Node, Pod
 from karpenter.model.errors import ManifestError
 from karpenter.model.meta import LabelSelector
 from karpenter.model.nodeclaim import NodeClaim
@@ -13,6 +13,7 @@ from karpenter.model.nodepool import NodePool
 from karpenter.model.pause import CONFIG_MAP, NOTHING, read_pauses
 from karpenter.model.pools import Mode, decode_nodeclaim, decode_pool
 from karpenter.model.selecting import ReplicationController, SelectingSet
+from karpenter.model.storage import CSINode
 from karpenter.model.units import ObjectKey, PoolKey
 from karpenter.runtime import kube, logs
 from karpenter.runtime.clock import Clock

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from karpenter.model import labels
-from karpenter.model.core import CSINode, Node, Pod
+from karpenter.model.core import Node, Pod
 from karpenter.model.meta import find_condition
 from karpenter.model.nodeclaim import EMPTY, INITIALIZED, NodeClaim
 from karpenter.model.pods import is_terminal
 from karpenter.model.resources import Resources, parse_resources
+from karpenter.model.storage import CSINode
 from karpenter.model.taints import NO_SCHEDULE, Taint, is_ephemeral
 from karpenter.model.units import PoolKey, UnixSeconds
 from karpenter.scheduling.snapshot import NodeView

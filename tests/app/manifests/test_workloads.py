@@ -9,7 +9,6 @@ from karpenter.app.manifests.objects import Identity, Objects
 from karpenter.app.manifests.workloads import expand
 from karpenter.model.core import (
     ClaimTemplate,
-    PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     Pod,
     PodSpec,
@@ -20,6 +19,7 @@ from karpenter.model.core import (
     WorkloadStatus,
 )
 from karpenter.model.meta import Condition, LabelSelector, ObjectMeta, OwnerReference
+from karpenter.model.storage import PersistentVolumeClaim
 
 TEMPLATE = PodTemplate(metadata=ObjectMeta(labels={"app": "web"}), spec=PodSpec(node_selector={"disk": "ssd"}))
 SELECTOR = LabelSelector(match_labels={"app": "web"})

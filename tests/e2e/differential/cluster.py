@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from karpenter.model import labels
-from karpenter.model.core import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from karpenter.model.core import Node, Pod
 from karpenter.model.pods import is_terminal
 from karpenter.model.resources import parse_resources
+from karpenter.model.storage import PersistentVolume, PersistentVolumeClaim
 from karpenter.runtime.kube import (
     DAEMON_SETS,
     NAMESPACES,

@@ -2,6 +2,7 @@
 
 from karpenter.model import core
 from karpenter.model.meta import ObjectMeta
+from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
 from karpenter.sim.scheduler.selection import Placement
 from tests.builders import a_node, a_pod, wire
 from tests.sim.scheduler.worlds import World, WrittenSurroundings
@@ -11,11 +12,9 @@ LATE = {"metadata": {"name": "late"}, "provisioner": "ebs.csi.aws.com", "volumeB
 EARLY = {"metadata": {"name": "early"}, "provisioner": "ebs.csi.aws.com", "volumeBindingMode": "Immediate"}
 
 
-def claim(
-    name: str, *, volume: str = "", storage_class: str = "late", **metadata: object
-) -> core.PersistentVolumeClaim:
+def claim(name: str, *, volume: str = "", storage_class: str = "late", **metadata: object) -> PersistentVolumeClaim:
     return wire(
-        core.PersistentVolumeClaim,
+        PersistentVolumeClaim,
         {
             "metadata": {"name": name, "namespace": "default", **metadata},
             "spec": {"volumeName": volume, "storageClassName": storage_class},
@@ -23,12 +22,12 @@ def claim(
     )
 
 
-def volume(name: str, zone: str | None = None, labels: dict | None = None) -> core.PersistentVolume:
+def volume(name: str, zone: str | None = None, labels: dict | None = None) -> PersistentVolume:
     spec: dict = {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": f"vol-{name}"}}
     if zone is not None:
         terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
-    return wire(core.PersistentVolume, {"metadata": {"name": name, "labels": labels or {}}, "spec": spec})
+    return wire(PersistentVolume, {"metadata": {"name": name, "labels": labels or {}}, "spec": spec})
 
 
 def mounting(*claims: str, name: str = "pod", node: str = "") -> core.Pod:
@@ -37,7 +36,7 @@ def mounting(*claims: str, name: str = "pod", node: str = "") -> core.Pod:
 
 
 def world(*nodes: core.Node, bound: tuple[core.Pod, ...] = (), **stored: object) -> World:
-    classes = [wire(core.StorageClass, one) for one in (LATE, EARLY)]
+    classes = [wire(StorageClass, one) for one in (LATE, EARLY)]
     return World(*nodes, bound=bound, surroundings=WrittenSurroundings(**{"classes": classes, **stored}))
 
 
@@ -85,7 +84,7 @@ def test_a_volume_still_to_be_made_goes_along_with_the_placement() -> None:
 
 def test_a_volume_can_be_made_only_where_its_class_allows() -> None:
     only_b = {**LATE, "allowedTopologies": [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]}
-    stored = {"claims": [claim("data")], "classes": [wire(core.StorageClass, only_b)]}
+    stored = {"claims": [claim("data")], "classes": [wire(StorageClass, only_b)]}
     assert world(a_node("n1", zone="a"), a_node("n2", zone="b"), **stored).node_for(mounting("data")) == "n2"
     assert world(a_node("n1", zone="a"), **stored).why_not(mounting("data")) == (
         "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind."
@@ -97,9 +96,9 @@ def test_a_volume_being_made_for_one_node_keeps_the_pod_there() -> None:
     assert world(a_node("n1"), a_node("n2"), claims=[selected]).node_for(mounting("data")) == "n2"
 
 
-def csi_node(name: str, count: int) -> core.CSINode:
+def csi_node(name: str, count: int) -> CSINode:
     drivers = [{"name": "ebs.csi.aws.com", "nodeID": name, "allocatable": {"count": count}}]
-    return wire(core.CSINode, {"metadata": {"name": name}, "spec": {"drivers": drivers}})
+    return wire(CSINode, {"metadata": {"name": name}, "spec": {"drivers": drivers}})
 
 
 def test_a_node_holds_only_so_many_volumes() -> None:
@@ -128,8 +127,8 @@ def test_an_ephemeral_volume_waits_for_its_claim() -> None:
 
 
 def test_volumes_of_what_was_once_built_in_count_for_the_driver_that_took_over() -> None:
-    old = core.PersistentVolume(
-        ObjectMeta(name="old"), core.PersistentVolumeSpec(aws_elastic_block_store={"volumeID": "vol-old"})
+    old = PersistentVolume(
+        ObjectMeta(name="old"), PersistentVolumeSpec(aws_elastic_block_store={"volumeID": "vol-old"})
     )
     stored = {"claims": [claim("data", volume="old")], "volumes": [old], "csi_nodes": [csi_node("n1", 0)]}
     assert world(a_node("n1"), **stored).node_for(mounting("data")) is None

@@ -6,6 +6,7 @@ from random import Random
 
 from karpenter.model import core
 from karpenter.model.meta import LabelSelector
+from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.units import ObjectKey
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.nodeinfo import ClusterCache
@@ -19,10 +20,10 @@ class WrittenSurroundings:
     """Lookups over plain mappings."""
 
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    claims: Iterable[core.PersistentVolumeClaim] = ()
-    volumes: Iterable[core.PersistentVolume] = ()
-    classes: Iterable[core.StorageClass] = ()
-    csi_nodes: Iterable[core.CSINode] = ()
+    claims: Iterable[PersistentVolumeClaim] = ()
+    volumes: Iterable[PersistentVolume] = ()
+    classes: Iterable[StorageClass] = ()
+    csi_nodes: Iterable[CSINode] = ()
     services: Iterable[Mapping[str, str]] = ()
     """Their selectors: pods that one covers are spread by default."""
     stamp: int = 0
@@ -34,16 +35,16 @@ class WrittenSurroundings:
         covering = (selector for selector in self.services if selector.items() <= pod.labels.items())
         return tuple(LabelSelector(match_labels=dict(selector)) for selector in covering)
 
-    def claim(self, key: ObjectKey) -> core.PersistentVolumeClaim | None:
+    def claim(self, key: ObjectKey) -> PersistentVolumeClaim | None:
         return next((one for one in self.claims if one.metadata.key == key), None)
 
-    def volume(self, name: str) -> core.PersistentVolume | None:
+    def volume(self, name: str) -> PersistentVolume | None:
         return next((one for one in self.volumes if one.metadata.name == name), None)
 
-    def storage_class(self, name: str) -> core.StorageClass | None:
+    def storage_class(self, name: str) -> StorageClass | None:
         return next((one for one in self.classes if one.metadata.name == name), None)
 
-    def csi_node(self, name: str) -> core.CSINode | None:
+    def csi_node(self, name: str) -> CSINode | None:
         return next((one for one in self.csi_nodes if one.metadata.name == name), None)
 
 

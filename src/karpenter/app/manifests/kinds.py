@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from karpenter.app.manifests.checks import limit_range_faults, node_faults, pod_faults, selector_faults
 from karpenter.app.manifests.wire import decode_wire
-from karpenter.model import core
+from karpenter.model import core, storage
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.nodeclasses import decode_node_class
 from karpenter.model.errors import FieldError, ManifestError, ManifestWarning
@@ -105,16 +105,16 @@ _KINDS: Final = (
     _wire("", "v1", core.Namespace),
     _wire("", "v1", core.LimitRange, faults=limit_range_faults, namespaced=True),
     _wire("", "v1", core.Service, namespaced=True),
-    _wire("", "v1", core.PersistentVolumeClaim, namespaced=True),
-    _wire("", "v1", core.PersistentVolume),
+    _wire("", "v1", storage.PersistentVolumeClaim, namespaced=True),
+    _wire("", "v1", storage.PersistentVolume),
     _wire("apps", "v1", core.DaemonSet, faults=_daemon_set_faults, namespaced=True),
     _workload("apps", "Deployment"),
     _workload("apps", "ReplicaSet"),
     _workload("apps", "StatefulSet"),
     _workload("batch", "Job"),
     _wire("policy", "v1", core.PodDisruptionBudget, faults=_pdb_faults, namespaced=True),
-    _wire("storage.k8s.io", "v1", core.StorageClass),
-    _wire("storage.k8s.io", "v1", core.CSINode),
+    _wire("storage.k8s.io", "v1", storage.StorageClass),
+    _wire("storage.k8s.io", "v1", storage.CSINode),
     _wire("scheduling.k8s.io", "v1", core.PriorityClass),
 )
 

@@ -12,8 +12,9 @@ from karpenter.app.manifests.objects import Objects
 from karpenter.app.manifests.problems import InputError, Problem
 from karpenter.app.manifests.sources import Document, read_documents
 from karpenter.app.manifests.workloads import expand
-from karpenter.model.core import LimitRange, PersistentVolumeClaim, Pod, PriorityClass
+from karpenter.model.core import LimitRange, Pod, PriorityClass
 from karpenter.model.pools import Mode
+from karpenter.model.storage import PersistentVolumeClaim
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,17 @@ from karpenter.cloud.unavailable import OfferingKey
 from karpenter.disruption.records import record_on
 from karpenter.model import labels
 from karpenter.model.core import (
-    CSINode,
     DaemonSet,
     LimitRange,
     Namespace,
     Node,
-    PersistentVolume,
     PodDisruptionBudget,
     Service,
-    StorageClass,
 )
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
 from karpenter.model.pause import NOTHING, Pauses
+from karpenter.model.storage import CSINode, PersistentVolume, StorageClass
 from karpenter.model.units import UnixSeconds
 from karpenter.scheduling.snapshot import NodeView, Snapshot
 from karpenter.state.cluster import ClusterState

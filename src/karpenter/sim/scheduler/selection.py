@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final, Protocol
 
-from karpenter.model.core import PersistentVolumeClaim
 from karpenter.model.meta import LabelSelector
+from karpenter.model.storage import PersistentVolumeClaim
 from karpenter.sim.scheduler import diagnosis
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.interpod import NOTHING, PodRelations, Relations, relations_on

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from karpenter.model import core
 from karpenter.model.meta import LabelSelector
+from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.units import ObjectKey
 from karpenter.runtime.identity import key_of
 from karpenter.runtime.informer import Informer
@@ -86,23 +86,23 @@ class ClusterSurroundings:
             case _:
                 return None
 
-    def claim(self, key: ObjectKey) -> core.PersistentVolumeClaim | None:
+    def claim(self, key: ObjectKey) -> PersistentVolumeClaim | None:
         """Return a claim; None when there is none."""
         return self._informers.claims.get(key)
 
-    def volume(self, name: str) -> core.PersistentVolume | None:
+    def volume(self, name: str) -> PersistentVolume | None:
         """Return a volume; None when there is none."""
         return self._informers.volumes.get(ObjectKey("", name))
 
-    def storage_class(self, name: str) -> core.StorageClass | None:
+    def storage_class(self, name: str) -> StorageClass | None:
         """Return a storage class; None when there is none."""
         return self._informers.storage_classes.get(ObjectKey("", name))
 
-    def csi_node(self, name: str) -> core.CSINode | None:
+    def csi_node(self, name: str) -> CSINode | None:
         """Return what a node's volume drivers say; None when there is none."""
         return self._informers.csi_nodes.get(ObjectKey("", name))
 
 
-def _claim_facts(claim: core.PersistentVolumeClaim) -> object:
+def _claim_facts(claim: PersistentVolumeClaim) -> object:
     metadata = claim.metadata
     return claim.spec, claim.status.phase, metadata.annotations, metadata.is_deleting

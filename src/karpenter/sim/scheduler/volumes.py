@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from karpenter.model import core, labels
+from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.units import ObjectKey
 from karpenter.sim.disks import EBS, IN_TREE, NO_PROVISIONER, SELECTED_NODE
 from karpenter.sim.scheduler.nodefilters import Rejection, matches_term
@@ -30,19 +31,19 @@ _TOO_MANY: Final = Rejection("NodeVolumeLimits", ("node(s) exceed max volume cou
 class Storage(Protocol):
     """Where claims, volumes and what belongs to them are looked up; None for what does not exist."""
 
-    def claim(self, key: ObjectKey) -> core.PersistentVolumeClaim | None:
+    def claim(self, key: ObjectKey) -> PersistentVolumeClaim | None:
         """Return a claim."""
         ...
 
-    def volume(self, name: str) -> core.PersistentVolume | None:
+    def volume(self, name: str) -> PersistentVolume | None:
         """Return a volume."""
         ...
 
-    def storage_class(self, name: str) -> core.StorageClass | None:
+    def storage_class(self, name: str) -> StorageClass | None:
         """Return a storage class."""
         ...
 
-    def csi_node(self, name: str) -> core.CSINode | None:
+    def csi_node(self, name: str) -> CSINode | None:
         """Return what a node's volume drivers say."""
         ...
 
@@ -51,9 +52,9 @@ class Storage(Protocol):
 class Mounts:
     """The claims of one pod, resolved."""
 
-    bound: tuple[core.PersistentVolume | None, ...] = ()
+    bound: tuple[PersistentVolume | None, ...] = ()
     """Volumes of bound claims; None where the volume does not exist."""
-    waiting: tuple[core.PersistentVolumeClaim, ...] = ()
+    waiting: tuple[PersistentVolumeClaim, ...] = ()
     """Claims whose volume is made once the pod has a node."""
     attached: frozenset[tuple[str, str]] = frozenset()
     """Driver and handle of each volume that counts against a node's limit."""
@@ -61,8 +62,8 @@ class Mounts:
 
 def resolve(pod: PodFacts, storage: Storage) -> Mounts | str:
     """Return a pod's claims, or in words why no node will do as things are."""
-    bound: list[core.PersistentVolume | None] = []
-    waiting: list[core.PersistentVolumeClaim] = []
+    bound: list[PersistentVolume | None] = []
+    waiting: list[PersistentVolumeClaim] = []
     unbound = False
     for reference in pod.claims:
         claim = storage.claim(reference.key)
@@ -80,7 +81,7 @@ def resolve(pod: PodFacts, storage: Storage) -> Mounts | str:
     return Mounts(tuple(bound), tuple(waiting), frozenset(attachments(pod.claims, storage)))
 
 
-def _problem(reference: ClaimRef, claim: core.PersistentVolumeClaim | None) -> str | None:
+def _problem(reference: ClaimRef, claim: PersistentVolumeClaim | None) -> str | None:
     name = reference.key.name
     if claim is None:
         if reference.is_ephemeral:
@@ -93,11 +94,11 @@ def _problem(reference: ClaimRef, claim: core.PersistentVolumeClaim | None) -> s
     return None
 
 
-def _class_of(claim: core.PersistentVolumeClaim, storage: Storage) -> core.StorageClass | None:
+def _class_of(claim: PersistentVolumeClaim, storage: Storage) -> StorageClass | None:
     return storage.storage_class(claim.spec.storage_class_name) if claim.spec.storage_class_name else None
 
 
-def _binds_late(claim: core.PersistentVolumeClaim, storage: Storage) -> bool:
+def _binds_late(claim: PersistentVolumeClaim, storage: Storage) -> bool:
     chosen = _class_of(claim, storage)
     return chosen is not None and chosen.volume_binding_mode == "WaitForFirstConsumer"
 
@@ -120,7 +121,7 @@ def attachments(claims: Iterable[ClaimRef], storage: Storage) -> Iterable[tuple[
             yield IN_TREE.get(chosen.provisioner, chosen.provisioner), str(reference.key)
 
 
-def _attachment(volume: core.PersistentVolume) -> Iterable[tuple[str, str]]:
+def _attachment(volume: PersistentVolume) -> Iterable[tuple[str, str]]:
     if volume.spec.csi is not None:
         yield volume.spec.csi.driver, volume.spec.csi.volume_handle
     elif volume.spec.aws_elastic_block_store is not None:
@@ -149,7 +150,7 @@ def _any_term(terms: Sequence[core.NodeSelectorTerm], node: NodeInfo) -> bool:
     return any(matches_term(term, node.labels, node.name) for term in terms)
 
 
-def _can_be_made(claim: core.PersistentVolumeClaim, node: NodeInfo, storage: Storage) -> bool:
+def _can_be_made(claim: PersistentVolumeClaim, node: NodeInfo, storage: Storage) -> bool:
     selected = claim.metadata.annotations.get(SELECTED_NODE)
     if selected is not None and selected != node.name:
         return False
@@ -162,7 +163,7 @@ def _can_be_made(claim: core.PersistentVolumeClaim, node: NodeInfo, storage: Sto
     )
 
 
-def _is_in_zone(volume: core.PersistentVolume, node: NodeInfo) -> bool:
+def _is_in_zone(volume: PersistentVolume, node: NodeInfo) -> bool:
     wanted: Mapping[str, str] = volume.metadata.labels
     # A volume replicated over zones lists them with a double underscore.
     return all(node.labels.get(key) in wanted[key].split("__") for key in _ZONE_LABELS if key in wanted)

@@ -8,6 +8,7 @@ from typing import Final
 
 from karpenter.model import core
 from karpenter.model.meta import find_condition
+from karpenter.model.storage import PersistentVolumeClaim
 from karpenter.model.units import ObjectKey, to_rfc3339
 from karpenter.runtime import kube as api
 from karpenter.runtime import logs
@@ -94,7 +95,7 @@ class PodWrites:
             while not all(self._is_bound(claim, placement.node) for claim in placement.waiting):
                 await self._claims_changed.wait()
 
-    def _is_bound(self, claim: core.PersistentVolumeClaim, node: str) -> bool:
+    def _is_bound(self, claim: PersistentVolumeClaim, node: str) -> bool:
         now = self._informers.claims.get(claim.metadata.key)
         if now is None:
             raise VolumesNotMade(f"persistentvolumeclaim {claim.metadata.key} is gone")

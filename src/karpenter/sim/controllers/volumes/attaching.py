@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from karpenter.model import core
 from karpenter.model.core import Node, Pod
 from karpenter.model.meta import find_condition
 from karpenter.model.pods import is_terminal
+from karpenter.model.storage import VolumeAttachment
 from karpenter.model.units import ObjectKey, UnixSeconds
 from karpenter.runtime import kube as api
 from karpenter.runtime.controller import DONE, Result
@@ -189,7 +189,7 @@ class AttachDetach:
         return unique_name(volume) in in_use
 
 
-def _volume_name(one: core.VolumeAttachment) -> str:
+def _volume_name(one: VolumeAttachment) -> str:
     return one.spec.source.persistent_volume_name or ""
 
 
