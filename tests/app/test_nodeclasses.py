@@ -7,26 +7,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from karpenter.app.nodeclasses import NodeClasses
-from karpenter.model import crds
 from karpenter.model.errors import ManifestError
 from karpenter.model.nodepool import NodeClassRef
 from karpenter.runtime import kube
 from karpenter.runtime.clock import LoopClock
-from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
+from karpenter.runtime.kubememory import MemoryKubeClient
 from karpenter.runtime.metrics import Metrics
 from tests.builders import a_node_template, an_ec2_node_class
 
-DEFINITIONS = kube.Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", dict)
 TEMPLATE = NodeClassRef("karpenter.k8s.aws", "AWSNodeTemplate", "default")
 CLASS = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
-
-
-@pytest.fixture
-async def client(clock: LoopClock) -> MemoryKubeClient:
-    client = MemoryKubeClient(MemoryStore(clock))
-    for definition in crds.load():
-        await client.create(DEFINITIONS, definition)
-    return client
 
 
 @contextlib.asynccontextmanager

@@ -4,21 +4,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 
-import pytest
-
 from karpenter.app.nodeclasses import NodeClasses
 from karpenter.app.nodeclassstatus import LOOK_AGAIN_S, NodeClassStatus
-from karpenter.model import crds
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.runtime import kube
 from karpenter.runtime.clock import LoopClock
 from karpenter.runtime.controller import Controller
 from karpenter.runtime.kube import Forbidden
-from karpenter.runtime.kubememory import MemoryKubeClient, MemoryStore
+from karpenter.runtime.kubememory import MemoryKubeClient
 from karpenter.runtime.metrics import Metrics
 from tests.builders import an_ec2_node_class
-
-DEFINITIONS = kube.Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", dict)
 
 
 class Account:
@@ -29,14 +24,6 @@ class Account:
 
     def __call__(self, _: AwsNodeClass) -> Mapping[str, str]:
         return self.missing
-
-
-@pytest.fixture
-async def client(clock: LoopClock) -> MemoryKubeClient:
-    client = MemoryKubeClient(MemoryStore(clock))
-    for definition in crds.load():
-        await client.create(DEFINITIONS, definition)
-    return client
 
 
 @contextlib.asynccontextmanager

@@ -17,6 +17,7 @@ from karpenter.model.units import ObjectKey
 from karpenter.scheduling import NodeView, Options, Policy, PoolView, Snapshot, Volumes
 from tests.builders import a_daemon, a_node, a_node_view, a_pod, a_pool, a_snapshot
 from tests.scheduling.crowds import APPS
+from tests.scheduling.mixtures import node_selector_term
 from tests.scheduling.stores import AT_ONCE, EBS, a_csi_node, a_storage_class, a_volume
 from tests.scheduling.toys import FREE, toys
 from tests.scheduling.worlds import TAINTS, TEAM, TOLERATIONS
@@ -261,18 +262,7 @@ def _selector(rng: Random) -> Raw:
 
 
 def _node_affinity(rng: Random) -> Raw:
-    term = {
-        "matchExpressions": [
-            rng.choice((
-                {"key": labels.ZONE, "operator": "In", "values": rng.sample(ZONES, 2)},
-                {"key": labels.ZONE, "operator": "NotIn", "values": ["c"]},
-                {"key": labels.INSTANCE_CATEGORY, "operator": "In", "values": ["m", "r"]},
-                {"key": labels.INSTANCE_CPU, "operator": "Gt", "values": ["2"]},
-                {"key": TEAM, "operator": "DoesNotExist"},
-                {"key": labels.CAPACITY_TYPE, "operator": "NotIn", "values": ["spot"]},
-            ))
-        ]
-    }  # fmt: skip
+    term = node_selector_term(rng)
     if rng.random() < 0.6:
         return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     weighted = {"weight": rng.randint(1, 100), "preference": term}

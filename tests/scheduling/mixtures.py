@@ -193,8 +193,9 @@ def _selector(rng: Random) -> Mapping[str, Any]:
     return {"matchLabels": {"app": rng.choice(APPS)}}
 
 
-def _node_affinity(rng: Random) -> Raw:
-    expression = rng.choice(
+def node_selector_term(rng: Random) -> Raw:
+    """Return one thing that a pod may ask of its node."""
+    expression: Raw = rng.choice(
         (
             {"key": labels.ZONE, "operator": "In", "values": rng.sample(ZONES, 2)},
             {"key": labels.ZONE, "operator": "NotIn", "values": ["c"]},
@@ -204,7 +205,11 @@ def _node_affinity(rng: Random) -> Raw:
             {"key": labels.CAPACITY_TYPE, "operator": "NotIn", "values": ["spot"]},
         )
     )
-    term = {"matchExpressions": [expression]}
+    return {"matchExpressions": [expression]}
+
+
+def _node_affinity(rng: Random) -> Raw:
+    term = node_selector_term(rng)
     if rng.random() < 0.6:
         return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     weighted = {"weight": rng.randint(1, 100), "preference": term}

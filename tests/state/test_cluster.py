@@ -4,12 +4,7 @@ import random
 from collections.abc import Callable
 
 from karpenter.model import labels
-from karpenter.model.core import (
-    DaemonSet,
-    DaemonSetSpec,
-    PodSpec,
-    PodTemplate,
-)
+from karpenter.model.core import DaemonSet, DaemonSetSpec, PodSpec, PodTemplate
 from karpenter.model.meta import ObjectMeta
 from karpenter.model.nodeclaim import INITIALIZED, LAUNCHED
 from karpenter.model.units import ObjectKey, UnixSeconds

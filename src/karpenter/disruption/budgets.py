@@ -14,21 +14,12 @@ from cronsim import CronSim, CronSimError
 
 from karpenter.disruption.records import CommandRecord, record_on
 from karpenter.model import labels
+from karpenter.model.cron import MACROS
 from karpenter.model.meta import find_condition
 from karpenter.model.nodeclaim import INSTANCE_TERMINATING
 from karpenter.model.nodepool import Budget, DisruptionReason, NodePool
 from karpenter.model.units import UnixSeconds
 from karpenter.scheduling.snapshot import NodeView
-
-_MACROS = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
 
 
 def allowance(pool: NodePool, reason: str, *, views: Iterable[NodeView], now: UnixSeconds) -> int:
@@ -78,7 +69,7 @@ def is_active(budget: Budget, now: UnixSeconds) -> bool:
     if budget.schedule is None or budget.duration_s is None:
         return True
     moment = datetime.fromtimestamp(now, tz=UTC)
-    schedule = _MACROS.get(budget.schedule, budget.schedule)
+    schedule = MACROS.get(budget.schedule, budget.schedule)
     try:
         first = next(CronSim(schedule, moment - timedelta(seconds=budget.duration_s)))
     except (CronSimError, StopIteration):

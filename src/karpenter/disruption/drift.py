@@ -70,12 +70,11 @@ def _template(claim: NodeClaim, pool: NodePool) -> Drift | None:
 
 
 def _requirements(claim: NodeClaim, pool: NodePool) -> Drift | None:
-    for key, requirement in pool.node_requirements().items():
-        value = claim.labels.get(key)
-        if not (requirement.allows_absence if value is None else requirement.allows(value)):
-            says = "nothing" if value is None else repr(value)
-            return Drift("RequirementsDrifted", f"{pool.key} asks for {requirement}, the label says {says}")
-    return None
+    unmet = pool.node_requirements().unmet(claim.labels)
+    if unmet is None:
+        return None
+    says = repr(claim.labels[unmet.key]) if unmet.key in claim.labels else "nothing"
+    return Drift("RequirementsDrifted", f"{pool.key} asks for {unmet}, the label says {says}")
 
 
 def _instance_type(claim: NodeClaim, instance_types: Sequence[InstanceType], *, now: UnixSeconds) -> Drift | None:

@@ -19,12 +19,7 @@ from karpenter.disruption.relocation import pods_to_move, relocate
 from karpenter.disruption.staying import every_stay
 from karpenter.disruption.verdict import Blocked, Command
 from karpenter.model import labels
-from karpenter.model.core import (
-    Node,
-    NodeSpec,
-    NodeStatus,
-    Pod,
-)
+from karpenter.model.core import Node, NodeSpec, NodeStatus, Pod
 from karpenter.model.meta import Condition, ObjectMeta
 from karpenter.model.nodeclaim import CONSOLIDATABLE, INITIALIZED, LAUNCHED, REGISTERED, NodeClaim
 from karpenter.model.requirements import Requirements

@@ -16,6 +16,7 @@ from karpenter.model.meta import ObjectMeta
 from karpenter.model.nodeclaim import LAUNCHED, NodeClaim
 from karpenter.model.nodepool import NodePool
 from karpenter.model.requirements import Requirements
+from karpenter.model.v1.nodeclaim import encode_owner
 from karpenter.runtime import logs
 from karpenter.runtime.controller import DONE, Result
 from karpenter.runtime.events import EventRecorder
@@ -79,10 +80,10 @@ def misfit(claim: NodeClaim, heir: NodePool) -> str | None:
     """Return in words why the pool would not have launched this; None when it would, so that it has not drifted."""
     template = heir.template
     wanted = template.requirements.intersect(Requirements.from_labels(template.labels))
-    for key, requirement in wanted.items():
-        value = claim.labels.get(key)
-        if not (requirement.allows_absence if value is None else requirement.allows(value)):
-            return f"{heir.key} asks for {requirement}, its label says {'nothing' if value is None else repr(value)}"
+    unmet = wanted.unmet(claim.labels)
+    if unmet is not None:
+        says = repr(claim.labels[unmet.key]) if unmet.key in claim.labels else "nothing"
+        return f"{heir.key} asks for {unmet}, its label says {says}"
     if set(claim.taints) != set(template.taints) or set(claim.startup_taints) != set(template.startup_taints):
         return f"{heir.key} has other taints"
     return None
@@ -94,22 +95,10 @@ def _labels(heir: NodePool) -> dict[str, str | None]:
 
 def _claim_metadata(metadata: ObjectMeta, heir: NodePool) -> dict[str, object]:
     """The heir owns the claim from now on, and its template is what drift is judged by."""
-    origin = heir.origin
-    others = [
-        {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
-        for owner in metadata.owner_references
-        if owner.kind != _OLD_KIND
-    ]
-    heirs = {
-        "apiVersion": origin.api_version,
-        "kind": origin.kind,
-        "name": origin.name,
-        "uid": origin.uid,
-        "blockOwnerDeletion": True,
-    }
+    others = [owner for owner in metadata.owner_references if owner.kind != _OLD_KIND]
     return {
         "resourceVersion": metadata.resource_version,
         "labels": _labels(heir),
         "annotations": {**heir.hash_annotations, labels.PROVISIONER_HASH: None},
-        "ownerReferences": [*others, heirs],
+        "ownerReferences": [encode_owner(owner) for owner in (*others, heir.owner_reference())],
     }

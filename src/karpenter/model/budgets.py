@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from karpenter.model.cron import MACROS
 from karpenter.model.durations import parse_budget_duration
 from karpenter.model.nodepool import Budget
 from karpenter.model.reading import Reader
@@ -16,7 +17,6 @@ from karpenter.model.reading import Reader
 REASONS: Final = ("Underutilized", "Empty", "Drifted")
 MOST: Final = 50
 _NODES: Final = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]+")
-_MACROS: Final = frozenset({"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 _CRON: Final = re.compile(r"[^\s=]+(?: [^\s=]+){4}")
 
 
@@ -37,7 +37,7 @@ def _read_budget(part: Reader, reasons: Collection[str]) -> Budget:
         if reason not in reasons:
             part.fail(f"reasons[{index}]", f"{reason!r} is not supported", f"one of {', '.join(reasons)}")
     schedule = part.text("schedule")
-    if schedule is not None and schedule not in _MACROS and not _CRON.fullmatch(schedule):
+    if schedule is not None and schedule not in MACROS and not _CRON.fullmatch(schedule):
         part.fail("schedule", f"{schedule!r} is no cron line", 'five fields in UTC such as "0 9 * * 1-5", or @daily')
     duration = part.parsed("duration", parse_budget_duration, default=None)
     if part.has("schedule") != part.has("duration"):

@@ -66,6 +66,11 @@ class ObjectMeta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         """Return the owner that controls the object; None when nobody does."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
+    def controller_key(self, kind: str) -> ObjectKey | None:
+        """Return namespace and name of the controller if it is of this kind; None otherwise."""
+        owner = self.controller()
+        return ObjectKey(self.namespace, owner.name) if owner is not None and owner.kind == kind else None
+
     def is_owned_by(self, kind: str) -> bool:
         """Return whether any owner is of this kind."""
         return any(owner.kind == kind for owner in self.owner_references)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from karpenter.model.meta import Condition, ObjectMeta
+from karpenter.model.meta import Condition, ObjectMeta, OwnerReference
 from karpenter.model.requirements import Requirements
 from karpenter.model.resources import Resources
 from karpenter.model.taints import Taint
@@ -148,6 +148,11 @@ class NodePool:
     def key(self) -> PoolKey:
         """Kind and name, unique over both API generations."""
         return PoolKey(self.origin.kind, self.metadata.name)
+
+    def owner_reference(self) -> OwnerReference:
+        """Return the reference by which claims say that they are this pool's: they go with it, and hold it up."""
+        origin = self.origin
+        return OwnerReference(origin.api_version, origin.kind, origin.name, origin.uid, block_owner_deletion=True)
 
     def node_requirements(self) -> Requirements:
         """Return what every node of the pool is: requirements, template labels and the pool's own label (SCH-2)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from karpenter.model.units import PoolKey
 
@@ -18,7 +18,6 @@ drained or taken, whoever asked for it."""
 CONFIG_MAP: Final = "karpenter-pause"
 CLUSTER: Final = "cluster"
 POOL_PREFIX: Final = "pool."
-LEVELS: Final = get_args(Level)
 
 
 @dataclass(frozen=True, slots=True)

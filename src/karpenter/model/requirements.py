@@ -262,10 +262,14 @@ class Requirements(Mapping[str, Requirement]):
 
     def allows(self, labels: Mapping[str, str]) -> bool:
         """Return whether an object with these labels meets every requirement; absence counts as absence."""
-        return all(
-            requirement.allows(labels[key]) if key in labels else requirement.allows_absence
-            for key, requirement in self._by_key.items()
-        )
+        return self.unmet(labels) is None
+
+    def unmet(self, labels: Mapping[str, str]) -> Requirement | None:
+        """Return the first requirement that an object with these labels does not meet; None when it meets all."""
+        for key, requirement in self._by_key.items():
+            if not (requirement.allows(labels[key]) if key in labels else requirement.allows_absence):
+                return requirement
+        return None
 
 
 def _similar(key: str, known: Sequence[str]) -> str | None:

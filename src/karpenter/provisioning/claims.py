@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from karpenter.model import labels
-from karpenter.model.meta import ObjectMeta, OwnerReference
+from karpenter.model.meta import ObjectMeta
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
 from karpenter.model.requirements import Requirement, Requirements
@@ -47,7 +47,7 @@ def claim_for(
                 **annotations,
             },
             finalizers=(labels.TERMINATION_FINALIZER,),
-            owner_references=(_owner(pool),),
+            owner_references=(pool.owner_reference(),),
         ),
         requirements=plan.requirements,
         requests=plan.requests,
@@ -87,11 +87,6 @@ def _any_value(requirement: Requirement) -> str | None:
     while str(candidate) in requirement.values:
         candidate += 1
     return str(candidate)
-
-
-def _owner(pool: NodePool) -> OwnerReference:
-    origin = pool.origin
-    return OwnerReference(origin.api_version, origin.kind, origin.name, origin.uid, block_owner_deletion=True)
 
 
 def exceeded_limit(view: PoolView) -> str | None:

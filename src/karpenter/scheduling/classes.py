@@ -14,12 +14,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from karpenter.model.core import (
-    Affinity,
-    NodeSelectorTerm,
-    Pod,
-    TopologySpreadConstraint,
-)
+from karpenter.model.core import Affinity, NodeSelectorTerm, Pod, TopologySpreadConstraint
 from karpenter.model.meta import LabelSelector
 from karpenter.model.pods import host_ports
 from karpenter.model.requirements import Requirement, Requirements

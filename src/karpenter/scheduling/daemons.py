@@ -12,12 +12,7 @@ import msgspec
 import numpy as np
 
 from karpenter.model import labels
-from karpenter.model.core import (
-    Container,
-    LimitRange,
-    Pod,
-    RawResources,
-)
+from karpenter.model.core import Container, LimitRange, Pod, RawResources
 from karpenter.model.pods import is_daemon
 from karpenter.model.requirements import Requirements
 from karpenter.model.resources import Resources

@@ -169,14 +169,6 @@ class HostRules:
             for tie in self.of(item)
         )
 
-    def hosts_of_company(self, item: Item, rows: slice) -> Bools:
-        """Return which of the rows have the company that the item needs."""
-        there = np.ones(rows.stop - rows.start, dtype=np.bool_)
-        for tie in self.of(item):
-            if tie.owner and self.groups[tie.group].kind == "affinity":
-                there &= self.groups[tie.group].has(rows)
-        return there
-
     def room(self, item: Item, rows: slice) -> Floats | None:
         """Return how many copies more each of the rows takes; None when no rule binds the item."""
         ties = self.of(item)

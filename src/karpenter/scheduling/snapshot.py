@@ -5,25 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from karpenter.model.core import (
-    LimitRange,
-    Namespace,
-    Node,
-    Pod,
-    PodDisruptionBudget,
-    Service,
-)
+from karpenter.model.core import LimitRange, Namespace, Node, Pod, PodDisruptionBudget, Service
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.meta import LabelSelector
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
 from karpenter.model.resources import Resources
-from karpenter.model.storage import (
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-)
+from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.taints import Taint
 from karpenter.model.units import ObjectKey, PoolKey, UnixSeconds
 

@@ -10,12 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypeAlias
 
-from karpenter.model.core import (
-    Namespace,
-    PodAffinity,
-    PodAffinityTerm,
-    TopologySpreadConstraint,
-)
+from karpenter.model.core import Namespace, PodAffinity, PodAffinityTerm, TopologySpreadConstraint
 from karpenter.model.labels import HOSTNAME, canonical
 from karpenter.model.meta import LabelSelector, SelectorExpression
 from karpenter.scheduling.classes import Profile

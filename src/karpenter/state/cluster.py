@@ -12,33 +12,20 @@ from dataclasses import replace
 
 import msgspec
 
-from karpenter.model.core import (
-    DaemonSet,
-    LimitRange,
-    Namespace,
-    Node,
-    Pod,
-    PodDisruptionBudget,
-    Service,
-)
+from karpenter.model.core import DaemonSet, LimitRange, Namespace, Node, Pod, PodDisruptionBudget, Service
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.meta import LabelSelector
 from karpenter.model.nodeclaim import NodeClaim, was_our_choice
 from karpenter.model.nodepool import NodePool
 from karpenter.model.pause import NOTHING, Pauses
 from karpenter.model.pods import is_provisionable, is_reschedulable, is_terminal
-from karpenter.model.resources import NODES, Resources, add
-from karpenter.model.storage import (
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-)
+from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.units import ObjectKey, PoolKey, ProviderID, UnixSeconds
-from karpenter.scheduling.snapshot import NodeView, PoolView, Snapshot, Volumes
+from karpenter.scheduling.snapshot import NodeView, Snapshot, Volumes
 from karpenter.state.daemons import daemon_pods
 from karpenter.state.offers import Offers
 from karpenter.state.plans import Plan, Plans
+from karpenter.state.pools import pool_views
 from karpenter.state.views import Marks, node_view
 
 
@@ -282,7 +269,7 @@ class ClusterState:
             taken_at=now,
             generation=self.generation,
             nodes=ordered,
-            pools=self._pool_views(ordered),
+            pools=pool_views(self.pools.values(), ordered, offers=self._offers, pauses=self.pauses),
             pending=self._pending(ordered),
             daemons=daemon_pods(self.daemon_sets.values(), self._daemon_owned()),
             pdbs=tuple(self.pdbs[key] for key in sorted(self.pdbs)),
@@ -357,18 +344,12 @@ class ClusterState:
         claim = self.claim_of(node) if node else self.claims.get(name)
         if node is None and (claim is None or self.node_of(claim) is not None):
             return None
-        marks = self._marks_on(name)
-        claim_marks = self._marks_on(claim.name) if claim else Marks()
         view = node_view(
             node,
             claim,
             (*self._bound(name), *self._expected(name, claim)),
             now=now,
-            marks=Marks(
-                _later(marks.nominated_until, claim_marks.nominated_until),
-                marks.is_marked_for_deletion or claim_marks.is_marked_for_deletion,
-                _later(marks.held_until, claim_marks.held_until),
-            ),
+            marks=self._marks_on(name).joined(self._marks_on(claim.name) if claim else Marks()),
             csi=self.csi_nodes.get(name),
         )
         return self._offers.priced(view)
@@ -396,28 +377,7 @@ class ClusterState:
         waiting = [pod for pod in (*self.provisionable_pods(), *leaving) if self._plans.of(pod) is None]
         return tuple(sorted(waiting, key=lambda pod: pod.metadata.key))
 
-    def _pool_views(self, views: Iterable[NodeView]) -> tuple[PoolView, ...]:
-        usage: dict[PoolKey, Resources] = {}
-        for view in views:
-            if view.pool is not None and not view.is_deleting:
-                usage[view.pool] = add(usage.get(view.pool, {}), view.capacity, {NODES: 1})
-        live = [pool for pool in self.pools.values() if not pool.metadata.is_deleting]
-        ordered = sorted(live, key=lambda pool: (-pool.weight, pool.key.kind, pool.name))
-        return tuple(self._pool_view(pool, usage.get(pool.key, {})) for pool in ordered)
-
-    def _pool_view(self, pool: NodePool, usage: Resources) -> PoolView:
-        view = self._offers.pool_view(pool, usage)
-        if self.pauses.stops_everything(pool.key):
-            return replace(view, unready="it is paused; karpenter resume ends that", is_paused=True)
-        return replace(view, is_paused=True) if self.pauses.stops_disruption(pool.key) else view
-
 
 def _as_of(node: Node, version: str) -> Node:
     """Return the node as if it had been read at another version."""
     return msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, resource_version=version))
-
-
-def _later(first: UnixSeconds | None, second: UnixSeconds | None) -> UnixSeconds | None:
-    if first is None or second is None:
-        return first if second is None else second
-    return max(first, second)

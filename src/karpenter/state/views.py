@@ -31,6 +31,20 @@ class Marks:
     held_until: UnixSeconds | None = None
     """Not to be disrupted by choice before then."""
 
+    def joined(self, other: Marks) -> Marks:
+        """Return what both say together: a node's marks, and those of its claim."""
+        return Marks(
+            _later(self.nominated_until, other.nominated_until),
+            self.is_marked_for_deletion or other.is_marked_for_deletion,
+            _later(self.held_until, other.held_until),
+        )
+
+
+def _later(first: UnixSeconds | None, second: UnixSeconds | None) -> UnixSeconds | None:
+    if first is None or second is None:
+        return first if second is None else second
+    return max(first, second)
+
 
 def node_view(
     node: Node | None,

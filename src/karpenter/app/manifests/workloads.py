@@ -13,12 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from karpenter.app.manifests.objects import Objects
-from karpenter.model.core import (
-    ClaimVolume,
-    Pod,
-    Volume,
-    Workload,
-)
+from karpenter.model.core import ClaimVolume, Pod, Volume, Workload
 from karpenter.model.meta import ObjectMeta, OwnerReference, find_condition
 from karpenter.model.storage import PersistentVolumeClaim
 from karpenter.model.units import ObjectKey

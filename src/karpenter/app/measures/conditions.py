@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from prometheus_client import Counter, Gauge, Histogram
 
 from karpenter.model.core import Node
+from karpenter.model.envelope import read_conditions
 from karpenter.model.meta import Condition
 from karpenter.model.units import UnixSeconds, from_rfc3339
 from karpenter.runtime.clock import Clock
@@ -115,19 +116,10 @@ def _key(seen: _Seen, condition: Condition) -> tuple[str, ...]:
 
 def _seen(raw: RawObject) -> _Seen:
     metadata: Mapping[str, Any] = raw["metadata"]
-    conditions = (raw.get("status") or {}).get("conditions") or ()
     deleted = metadata.get("deletionTimestamp")
     return _Seen(
         name=metadata["name"],
-        conditions=tuple(
-            Condition(
-                each["type"],
-                each["status"],
-                each.get("reason", ""),
-                last_transition_time=each.get("lastTransitionTime"),
-            )
-            for each in conditions
-        ),
+        conditions=read_conditions(raw.get("status") or {}),
         deleted_at=from_rfc3339(deleted) if deleted else None,
     )
 

@@ -14,14 +14,7 @@ from karpenter.app.simulation.offers import Price, Quote
 from karpenter.cloud.unavailable import OfferingKey
 from karpenter.disruption.records import record_on
 from karpenter.model import labels
-from karpenter.model.core import (
-    DaemonSet,
-    LimitRange,
-    Namespace,
-    Node,
-    PodDisruptionBudget,
-    Service,
-)
+from karpenter.model.core import DaemonSet, LimitRange, Namespace, Node, PodDisruptionBudget, Service
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
 from karpenter.model.pause import NOTHING, Pauses

@@ -117,9 +117,3 @@ def _by_age(candidate: Candidate, policy: Policy, now: UnixSeconds) -> Blocked |
         return None
     message = f"it is younger than {policy.churn.least_age_s:g} s"
     return stays(candidate, "ChurnRail", message, since=min(known), until=until)
-
-
-def over_budget(candidate: Candidate) -> Blocked:
-    """Return that the pool's budget lets no more nodes go now."""
-    message = f"the budget of {candidate.pool.key} for {REASON} is used up"
-    return stays(candidate, "Budget", message)

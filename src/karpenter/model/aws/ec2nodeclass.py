@@ -35,7 +35,7 @@ FAMILIES: Final = ("AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022"
 VOLUMES: Final = VolumeRules(smallest=2**30, largest=64 * 2**40, names_root=True)
 MOST_DEVICES: Final = 50
 _DEFAULT_METADATA: Final = MetadataOptions(http_protocol_ipv6="disabled", http_put_response_hop_limit=1)
-_RESERVED_TAGS: Final = re.compile(
+RESERVED_TAGS: Final = re.compile(
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(pool|claim)|karpenter\.k8s\.aws/ec2nodeclass",
     re.DOTALL,
 )
@@ -139,7 +139,7 @@ def _read_tags(spec: Reader) -> dict[str, str]:
     for key in tags:
         if not key:
             spec.fail("tags", "a key must not be empty")
-        elif _RESERVED_TAGS.fullmatch(key):
+        elif RESERVED_TAGS.fullmatch(key):
             spec.part("tags").fail(key, f"{key!r} is reserved: Karpenter sets it")
     return tags
 

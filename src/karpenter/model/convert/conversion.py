@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from karpenter.model import labels
+from karpenter.model.aws.ec2nodeclass import KIND as CLASS_KIND
 from karpenter.model.aws.ec2nodeclass import decode_ec2_node_class
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.nodetemplate import decode_aws_node_template, inline_node_class
-from karpenter.model.convert.nodeclasses import KIND as CLASS_KIND
 from karpenter.model.convert.nodeclasses import Profile, node_class_manifest
 from karpenter.model.convert.nodepools import node_pool_manifest
 from karpenter.model.convert.notes import Note, Notebook

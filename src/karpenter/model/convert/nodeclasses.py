@@ -6,33 +6,22 @@ Source: spec v1 §7.4.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from karpenter.model.aws.ec2nodeclass import API_VERSION, KIND, RESERVED_TAGS
+from karpenter.model.aws.ec2terms import ALIASES
 from karpenter.model.aws.nodeclass import AwsNodeClass, SelectorTerm
 from karpenter.model.convert.notes import Notebook
 
-API_VERSION: Final = "karpenter.k8s.aws/v1"
-KIND: Final = "EC2NodeClass"
-
-_ALIASES: Final = {
-    "AL2": "al2@latest",
-    "Bottlerocket": "bottlerocket@latest",
-    "Windows2019": "windows2019@latest",
-    "Windows2022": "windows2022@latest",
-}
+_ALIASES: Final = {family: f"{alias}@latest" for alias, family in ALIASES.items()}
 _UBUNTU_ROOT: Final = {
     "deviceName": "/dev/sda1",
     "rootVolume": True,
     "ebs": {"encrypted": True, "volumeSize": "20Gi", "volumeType": "gp2"},
 }
 """What an Ubuntu node had without `blockDeviceMappings` (API-50 ff. of the old API)."""
-_FORBIDDEN_TAGS: Final = re.compile(
-    r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(pool|claim)|karpenter\.k8s\.aws/ec2nodeclass",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +117,6 @@ def _metadata_options(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tags(template: AwsNodeClass, notes: Notebook) -> dict[str, str]:
     for key in template.tags:
-        if _FORBIDDEN_TAGS.fullmatch(key):
+        if RESERVED_TAGS.fullmatch(key):
             notes.add("lost", f"spec.tags[{key}]", "Karpenter sets this tag itself")
-    return {key: value for key, value in template.tags.items() if not _FORBIDDEN_TAGS.fullmatch(key)}
+    return {key: value for key, value in template.tags.items() if not RESERVED_TAGS.fullmatch(key)}

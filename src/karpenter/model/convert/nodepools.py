@@ -9,9 +9,7 @@ from karpenter.model import labels
 from karpenter.model.convert.notes import Notebook
 from karpenter.model.nodepool import Budget, NodeClassRef, NodePool
 from karpenter.model.requirements import Requirement
-
-API_VERSION: Final = "karpenter.sh/v1"
-KIND: Final = "NodePool"
+from karpenter.model.v1.nodepool import API_VERSION, KIND
 
 _NOT_COPIED: Final = frozenset({labels.DISRUPTION_BUDGETS, "kubectl.kubernetes.io/last-applied-configuration"})
 

@@ -112,12 +112,13 @@ def _encode_metadata(metadata: ObjectMeta) -> dict[str, object]:
         "labels": dict(metadata.labels),
         "annotations": dict(metadata.annotations),
         "finalizers": list(metadata.finalizers),
-        "ownerReferences": [_encode_owner(owner) for owner in metadata.owner_references],
+        "ownerReferences": [encode_owner(owner) for owner in metadata.owner_references],
     }
     return {name: value for name, value in encoded.items() if value}
 
 
-def _encode_owner(owner: OwnerReference) -> dict[str, object]:
+def encode_owner(owner: OwnerReference) -> dict[str, object]:
+    """Return an entry of `metadata.ownerReferences`."""
     encoded: dict[str, object] = {
         "apiVersion": owner.api_version,
         "kind": owner.kind,

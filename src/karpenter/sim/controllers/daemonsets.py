@@ -84,9 +84,9 @@ class DaemonSets:
             assert pod is not None
             if event.type == "DELETED" or pod.metadata.is_deleting:
                 self._leaving.discard(pod.metadata.uid)
-            owner = pod.metadata.controller()
-            if owner is not None and owner.kind == "DaemonSet":
-                enqueue(ObjectKey(pod.metadata.namespace, owner.name))
+            owner = pod.metadata.controller_key("DaemonSet")
+            if owner is not None:
+                enqueue(owner)
 
         def daemon_set_changed(event: WatchEvent[DaemonSet]) -> None:
             if event.object is not None:

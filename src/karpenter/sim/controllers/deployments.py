@@ -60,9 +60,9 @@ class Deployments:
         def pod_changed(event: WatchEvent[Pod]) -> None:
             assert event.object is not None
             if event.type == "DELETED":  # recreation waits for the last old pod
-                owner = event.object.metadata.controller()
-                if owner is not None and owner.kind == "ReplicaSet":
-                    one = self._informers.replica_sets.get(ObjectKey(event.object.metadata.namespace, owner.name))
+                owner = event.object.metadata.controller_key("ReplicaSet")
+                if owner is not None:
+                    one = self._informers.replica_sets.get(owner)
                     for key in self._deployments_of(one) if one is not None else ():
                         enqueue(key)
 

@@ -50,9 +50,9 @@ class CronJobs:
 
         def job_changed(event: WatchEvent[Job]) -> None:
             assert event.object is not None
-            owner = event.object.metadata.controller()
-            if owner is not None and owner.kind == "CronJob":
-                enqueue(ObjectKey(event.object.metadata.namespace, owner.name))
+            owner = event.object.metadata.controller_key("CronJob")
+            if owner is not None:
+                enqueue(owner)
 
         self._informers.cron_jobs.subscribe(cron_job_changed)
         self._informers.jobs.subscribe(job_changed)

@@ -80,9 +80,9 @@ class Jobs:
             assert pod is not None
             if event.type == "DELETED" or pod.metadata.is_deleting:
                 self._leaving.discard(pod.metadata.uid)
-            owner = pod.metadata.controller()
-            if owner is not None and owner.kind == "Job":
-                enqueue(ObjectKey(pod.metadata.namespace, owner.name), after_s=_GATHER_S)
+            owner = pod.metadata.controller_key("Job")
+            if owner is not None:
+                enqueue(owner, after_s=_GATHER_S)
 
         def job_changed(event: WatchEvent[Job]) -> None:
             assert event.object is not None
@@ -222,7 +222,11 @@ class Jobs:
         if job is not None:
             strays = [pod for pod in self._informers.pods_by_controller.get(job.metadata.uid) if is_tracked(pod)]
         else:
-            strays = [pod for pod in self._informers.pods.values() if is_tracked(pod) and _is_of(pod, key)]
+            strays = [
+                pod
+                for pod in self._informers.pods.values()
+                if is_tracked(pod) and pod.metadata.controller_key("Job") == key
+            ]
         for pod in strays:
             await self._drop_finalizer(pod)
 
@@ -299,9 +303,3 @@ class Jobs:
 
     def _tell(self, job: Job, kind: EventType, reason: str, message: str) -> None:  # noqa: PLR0917 - as kubectl shows
         self._recorder.record(ref_to(JOBS, job), kind, reason, message)
-
-
-def _is_of(pod: Pod, job: ObjectKey) -> bool:
-    owner = pod.metadata.controller()
-    named = (pod.metadata.namespace, owner.name) if owner is not None and owner.kind == "Job" else None
-    return named == (job.namespace, job.name)

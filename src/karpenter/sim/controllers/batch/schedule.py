@@ -12,19 +12,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
+from karpenter.model.cron import MACROS
 from karpenter.model.durations import parse_go_duration
 from karpenter.model.units import UnixSeconds, from_rfc3339
 from karpenter.sim.batchkinds import CronJob
 
-_MACROS: Final = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
 _EVERY: Final = "@every "
 _FIELDS: Final = 5
 _MANY: Final = 100
@@ -72,7 +64,7 @@ def parse_schedule(cron_job: CronJob) -> Schedule:
             return Schedule("", zone, max(1.0, float(int(parse_go_duration(line.removeprefix(_EVERY).strip())))))
         except ValueError as error:
             raise BadSchedule(str(error)) from error
-    fields = _MACROS.get(line, line).replace("?", "*")
+    fields = MACROS.get(line, line).replace("?", "*")
     if len(fields.split()) != _FIELDS:
         raise BadSchedule(f"expected exactly {_FIELDS} fields, found {len(fields.split())}: {line!r}")
     try:

@@ -75,9 +75,9 @@ class StatefulSets:
         def claim_changed(event: WatchEvent[Claim]) -> None:
             if event.type == "DELETED" and event.object is not None:
                 for pod in self._informers.pods_by_claim.get(str(event.object.metadata.key)):
-                    owner = pod.metadata.controller()
-                    if owner is not None and owner.kind == "StatefulSet":
-                        enqueue(ObjectKey(pod.metadata.namespace, owner.name))
+                    owner = pod.metadata.controller_key("StatefulSet")
+                    if owner is not None:
+                        enqueue(owner)
 
         def set_changed(event: WatchEvent[StatefulSet]) -> None:
             if event.object is not None:
