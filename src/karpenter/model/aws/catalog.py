@@ -66,6 +66,19 @@ class InstanceTypeRecord(msgspec.Struct, frozen=True):
     """Local NVMe disks in total, decimal gigabytes; None when there are none."""
     gpus: tuple[Device, ...] = field(name="gpu", default=())
     accelerators: tuple[Device, ...] = field(name="acc", default=())
+    all_enis: int = field(name="eniAll", default=0)
+    """Network interfaces of all cards together."""
+    efas: int = field(name="efa", default=0)
+    """Elastic fabric adapters at most."""
+    ebs_mbps: int | None = field(name="ebsMbps", default=None)
+    """EBS bandwidth at most; None unless the type is optimised for EBS by default."""
+    cpu_maker: str = field(name="maker", default="")
+    """EC2's spelling: `Intel`, `AMD`, `AWS`; empty when unknown."""
+    cpu_mhz: int | None = field(name="mhz", default=None)
+    """Sustained clock speed; None when unknown."""
+    is_burstable: bool = field(name="burst", default=False)
+    is_current: bool = field(name="cur", default=False)
+    """Whether EC2 calls it current generation."""
 
     @property
     def family(self) -> str:
