@@ -1,6 +1,5 @@
 """`karpenter explain node`: why it stays, since when, at what price. Issue 6, point 11."""
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -8,16 +7,14 @@ from typing import Any
 import pytest
 
 from karpenter.app.cli import main
-from karpenter.app.explain import answer_for
+from karpenter.app.manifests.kept import pauses_in
 from karpenter.app.manifests.live import read_cluster
-from karpenter.app.manifests.load import load
-from karpenter.app.settings import Settings
-from karpenter.app.simulation.case import Circumstances, case_of
 from karpenter.disruption.records import CommandRecord, encode_record
-from karpenter.model.core import Node
+from karpenter.model.core import ConfigMap, Node
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.pause import Pauses
 from karpenter.runtime.clock import LoopClock
+from karpenter.runtime.kube import CONFIG_MAPS
 from tests.app.simulation.test_disrupt import NOW, READY, a_bound_pod, a_claim, a_pool_node
 from tests.app.simulation.test_simulate import POOL
 from tests.app.toys import CATALOG
@@ -51,6 +48,15 @@ class Asker:
 @pytest.fixture
 def asker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asker:
     return Asker(tmp_path, capsys)
+
+
+def a_config_map(name: str, **data: str) -> Any:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "kube-system"},
+        "data": data,
+    }
 
 
 def drifted(name: str = "n", **metadata: Any) -> list[Any]:
@@ -120,17 +126,37 @@ async def test_a_live_cluster_is_read_as_a_dump_of_it_would_be(clock: LoopClock)
         await world.apply(PROVISIONER, NODE_TEMPLATE)
         await world.deploy("web", 3)
         await world.all_running(3)
-        given = await read_cluster(world.kube)
+        given = await read_cluster(world.kube, namespace="kube-system")
         nodes, claims = await world.nodes(), await world.claims()
     assert given.objects.of(Node) == tuple(nodes)
     assert [claim.name for claim in given.objects.of(NodeClaim)] == [raw["metadata"]["name"] for raw in claims]
     assert [pod.spec.node_name for pod in given.pods] == [nodes[0].metadata.name] * 3
 
 
-def test_a_pause_keeps_every_node(tmp_path: Path) -> None:
-    (tmp_path / "dump.json").write_text(json.dumps(drifted()))
-    (tmp_path / "catalog.json").write_text(json.dumps(CATALOG))
-    given = load([str(tmp_path / "dump.json")], "compat", stdin=io.BytesIO())
-    around = Circumstances(catalog=tmp_path / "catalog.json")
-    case = case_of(given, Settings(), around, now=1_796_041_500.0, pauses=Pauses(cluster="disruption"))
-    assert answer_for(case, Settings(), "n").stays[0].code == "Paused"
+def test_a_pause_in_the_dump_keeps_every_node(asker: Asker) -> None:
+    pause = a_config_map("karpenter-pause", cluster="disruption")
+    assert asker.data("n", *drifted(), pause)["stays"][0]["code"] == "Paused"
+
+
+def test_a_rest_after_broken_promises_is_remembered_in_the_dump(asker: Asker) -> None:
+    memory = a_config_map("karpenter-memory", consolidation=json.dumps({"rests_until": 1_796_043_600.0}))
+    two = [POOL, a_pool_node("n"), a_pool_node("m"), a_bound_pod("web-0", "n", cpu="1")]
+    assert asker.data("n", *two)["stays"][0]["code"] == "NextTurn"
+    stay = asker.data("n", *two, memory)["stays"][0]
+    assert (stay["code"], stay["until"]) == ("ChurnRail", "2026-11-30T13:00:00Z")
+
+
+def test_a_memory_that_cannot_be_read_is_bad_input(asker: Asker) -> None:
+    status, _, err = asker.ask("n", *drifted(), a_config_map("karpenter-memory", consolidation="[]"))
+    assert status == 2
+    assert err.startswith("karpenter: ConfigMap karpenter-memory: data.consolidation: ")
+
+
+async def test_a_live_cluster_brings_what_its_operator_remembers(clock: LoopClock) -> None:
+    async with a_world(clock) as world:
+        await world.apply(PROVISIONER, NODE_TEMPLATE)
+        for each in (a_config_map("karpenter-pause", cluster="disruption"), a_config_map("somebody-elses")):
+            await world.kube.create(CONFIG_MAPS, each, namespace="kube-system")
+        given = await read_cluster(world.kube, namespace="kube-system")
+    assert pauses_in(given) == Pauses(cluster="disruption")
+    assert [found.metadata.name for found in given.objects.of(ConfigMap)] == ["karpenter-pause"]

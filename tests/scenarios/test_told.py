@@ -101,7 +101,7 @@ async def test_a_do_not_evict_pod_keeps_its_node_and_explain_says_so_since_when_
         await world.kube.patch(api.PROVISIONERS, "default", {"spec": {"labels": {"team": "b"}}})
         await clock.sleep(600)
         assert [one.metadata.name for one in await world.nodes()] == [node.metadata.name]
-        given = await read_cluster(world.kube)
+        given = await read_cluster(world.kube, namespace="kube-system")
         cloud = world.assembly.cloud
         quote = Quote(await load_offers(cloud, given.objects.of(NodePool), frozenset()), cloud.market.price)
         snapshot = snapshot_of(given, quote, now=clock.now())

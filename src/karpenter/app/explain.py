@@ -18,16 +18,14 @@ from karpenter.app.manifests.live import read_cluster
 from karpenter.app.manifests.load import Input
 from karpenter.app.process import run_process
 from karpenter.app.settings import Settings, read_settings
-from karpenter.app.simulation.case import Case, Circumstances, case_of, moment, read_case
+from karpenter.app.simulation.case import Case, Circumstances, case_of, moment, past_of, read_case
 from karpenter.app.simulation.dumps import completed
 from karpenter.app.simulation.fleet import blocked_data, node_view_data
 from karpenter.disruption.options import DisruptionOptions
 from karpenter.disruption.staying import all_stays
 from karpenter.disruption.verdict import Blocked
-from karpenter.model.pause import CONFIG_MAP, NOTHING, Pauses, read_pauses
 from karpenter.model.pods import is_reschedulable
 from karpenter.model.units import UnixSeconds, to_rfc3339
-from karpenter.runtime.kube import CONFIG_MAPS, KubeClient, NotFound
 from karpenter.scheduling.policy import Options
 from karpenter.scheduling.snapshot import NodeView, Snapshot
 
@@ -102,7 +100,7 @@ def answer_for(case: Case, settings: Settings, name: str) -> Explanation:
     """Return why the node of this name stays. Raises BadInputError when there is none."""
     snapshot = completed(case.snapshot)
     view = _view(snapshot, name)
-    options = DisruptionOptions(solve=Options(policy=settings.policy), expiration=settings.expiration)
+    options = DisruptionOptions(Options(policy=settings.policy), settings.expiration, past_of(case, settings.policy))
     return Explanation(view, all_stays(snapshot, options)[view.name], snapshot.taken_at)
 
 
@@ -113,25 +111,16 @@ def _view(snapshot: Snapshot, name: str) -> NodeView:
     raise BadInputError(f"there is no node or nodeclaim {name!r}; kubectl get nodes lists them")
 
 
-def _live_case(settings: Settings, around: Circumstances, found: tuple[Input, Pauses] | None) -> Case:
+def _live_case(settings: Settings, around: Circumstances, found: Input | None) -> Case:
     if found is None:
         raise KeyboardInterrupt
-    given, pauses = found
-    return case_of(given, settings, around, now=moment(around.now), pauses=pauses)
+    return case_of(found, settings, around, now=moment(around.now))
 
 
-async def read_live(kubeconfig: Path | None, namespace: str) -> tuple[Input, Pauses]:
-    """Return the objects of a cluster, and what is paused in it. Raises as `read_cluster` and `connected` do."""
+async def read_live(kubeconfig: Path | None, namespace: str) -> Input:
+    """Return the objects of a cluster. Raises as `read_cluster` and `connected` do."""
     async with connected(kubeconfig) as client:
-        return await read_cluster(client), await _pauses(client, namespace)
-
-
-async def _pauses(client: KubeClient, namespace: str) -> Pauses:
-    try:
-        switch = await client.get(CONFIG_MAPS, CONFIG_MAP, namespace=namespace)
-    except NotFound:
-        return NOTHING
-    return read_pauses(switch.get("data") or {})
+        return await read_cluster(client, namespace=namespace)
 
 
 def _data(answer: Explanation) -> Mapping[str, Any]:

@@ -16,10 +16,10 @@ from cyclopts import Parameter, validators
 from karpenter.app.errors import SettingsError
 from karpenter.app.settings import Settings, read_settings, shown
 from karpenter.app.simulation.answer import Answer, BothPrices, Seconds, as_data, with_rejected
-from karpenter.app.simulation.case import Case, Circumstances, read_case
+from karpenter.app.simulation.case import Case, Circumstances, past_of, read_case
 from karpenter.app.simulation.dumps import completed
 from karpenter.app.simulation.explained import Explained, explained, explained_data
-from karpenter.app.simulation.fleet import give_back, with_fleet
+from karpenter.app.simulation.fleet import Fleet, give_back, with_fleet
 from karpenter.app.simulation.generations import about_generations
 from karpenter.app.simulation.progress import shown_progress
 from karpenter.app.simulation.table import print_answer
@@ -99,8 +99,7 @@ def simulate(
     with shown_progress() as reporter:
         answer = answer_for(case, settings, options, load_s=load_s, reporter=reporter)
         found = _explained(case, answer, options, name=explain, reporter=reporter) if explain else None
-    ways = DisruptionOptions(solve=options, expiration=settings.expiration)
-    fleet = give_back(case.snapshot, answer.solution, ways, until_settled=until_settled) if disrupt else None
+    fleet = _fleet(case, answer, settings, options=options, until_settled=until_settled) if disrupt else None
     if output == "table":
         print_answer(answer, fleet, found)
     else:
@@ -108,6 +107,11 @@ def simulate(
         data |= {"explanation": explained_data(found)} if found is not None else {}
         print(_written(data, output), end="")
     return PLACED if answer.is_all_placed else NOT_ALL_PLACED
+
+
+def _fleet(case: Case, answer: Answer, settings: Settings, *, options: Options, until_settled: bool) -> Fleet:
+    ways = DisruptionOptions(options, settings.expiration, past_of(case, settings.policy))
+    return give_back(case.snapshot, answer.solution, ways, until_settled=until_settled)
 
 
 def _explained(case: Case, answer: Answer, options: Options, *, name: str, reporter: Reporter | None) -> Explained:

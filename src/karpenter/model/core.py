@@ -316,3 +316,10 @@ class ServiceSpec(Wire, frozen=True):
 class Service(Wire, frozen=True):
     metadata: ObjectMeta
     spec: ServiceSpec = ServiceSpec()
+
+
+class ConfigMap(Wire, frozen=True):
+    """Only its texts are read."""
+
+    metadata: ObjectMeta
+    data: dict[str, str] = {}

@@ -136,6 +136,21 @@ def test_pending_pods_are_served_first_and_their_nodes_belong_to_the_end(desk: D
     assert answer["pricePerHour"]["final"] == answer["pricePerHour"]["new"]
 
 
+def test_the_bound_is_that_of_a_new_fleet_for_all_pods_of_our_nodes_beside_nodes_of_others(desk: Desk) -> None:
+    pods = [
+        a_bound_pod("web-0", "n", cpu="3"),
+        a_bound_pod("web-1", "m", cpu="3"),
+        a_bound_pod("web-2", "own", cpu="3"),
+    ]
+    nobodys = a_node("own", **PLACE, **{"node.kubernetes.io/instance-type": "medium"})
+    on_demand = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}]
+    pool = a_node_pool("toy", template={**POOL["spec"]["template"]["spec"], "requirements": on_demand})
+    nodes = [a_pool_node("n", "large"), a_pool_node("m", "large"), nobodys]
+    prices = desk.answer(pool, *nodes, *pods, flags=("--disrupt", "--until-settled", "--now", NOW))["pricePerHour"]
+    assert prices["final"] >= prices["lowerBound"]
+    assert prices["lowerBound"] == pytest.approx(0.6)  # the node of nobody's pool, and a large one or two medium ones
+
+
 def test_the_table_shows_what_goes_what_stays_and_the_price_before_and_after(desk: Desk) -> None:
     toy = ("--catalog", str(desk.folder / "catalog.json"), "--disrupt", "--now", NOW)
     protected = a_bound_pod("web-0", "busy", annotations={"karpenter.sh/do-not-disrupt": "true"})
@@ -145,6 +160,7 @@ def test_the_table_shows_what_goes_what_stays_and_the_price_before_and_after(des
     assert "Empty bare nothing 0 0.2000" in lines
     assert any(line.startswith("1 busy 0.2000") for line in lines)
     assert any(line.startswith("2 nodes for $0.4000 an hour become 1 for $0.2000, 0 pods moved") for line in lines)
+    assert "whatever the nodes, these pods cost at least $0.0500 (75.0% less)" in " ".join(lines)
 
 
 @pytest.mark.parametrize(

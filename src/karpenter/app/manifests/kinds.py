@@ -103,6 +103,7 @@ _KINDS: Final = (
     _wire("", "v1", core.Pod, faults=_pod_faults, namespaced=True),
     _wire("", "v1", core.Node, faults=node_faults),
     _wire("", "v1", core.Namespace),
+    _wire("", "v1", core.ConfigMap, namespaced=True),
     _wire("", "v1", core.LimitRange, faults=limit_range_faults, namespaced=True),
     _wire("", "v1", core.Service, namespaced=True),
     _wire("", "v1", storage.PersistentVolumeClaim, namespaced=True),

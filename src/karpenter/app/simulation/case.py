@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from karpenter.app.errors import SettingsError
+from karpenter.app.manifests.kept import book_in
 from karpenter.app.manifests.load import Input, load
 from karpenter.app.settings import Settings
 from karpenter.app.simulation.offers import ask_cloud
 from karpenter.app.simulation.world import snapshot_of
-from karpenter.model.pause import NOTHING, Pauses
+from karpenter.disruption.book import Book, read_on
+from karpenter.disruption.past import Past
 from karpenter.model.units import UnixSeconds, from_rfc3339
 from karpenter.runtime.clock import WallClock
+from karpenter.scheduling.policy import Policy
 from karpenter.scheduling.snapshot import Snapshot
 
 
@@ -26,6 +29,8 @@ class Case:
     snapshot: Snapshot
     warnings: tuple[str, ...]
     """One line each: what is odd about the input."""
+    book: Book
+    """What the operator remembered of consolidation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +58,19 @@ def read_case(paths: Sequence[str], settings: Settings, around: Circumstances) -
     return case_of(given, settings, around, now=now)
 
 
-def case_of(
-    given: Input, settings: Settings, around: Circumstances, *, now: UnixSeconds, pauses: Pauses = NOTHING
-) -> Case:
+def case_of(given: Input, settings: Settings, around: Circumstances, *, now: UnixSeconds) -> Case:
     """Return the cluster that an input describes. Raises InputError and ManifestError as `read_case` does."""
     quote = asyncio.run(
         ask_cloud(given.objects, WallClock(), aws=settings.aws, catalog=around.catalog, seed=around.seed)
     )
-    snapshot = snapshot_of(given, quote, now=now, pauses=pauses)
-    return Case(snapshot, (*given.warnings, *_about_pools(snapshot), *_about_nodes(given, snapshot)))
+    snapshot = snapshot_of(given, quote, now=now)
+    warnings = (*given.warnings, *_about_pools(snapshot), *_about_nodes(given, snapshot))
+    return Case(snapshot, warnings, book_in(given))
+
+
+def past_of(case: Case, policy: Policy) -> Past:
+    """Return what consolidation moved lately: what the operator remembered, and what the cluster shows beside it."""
+    return read_on(case.book, case.snapshot, policy).past()
 
 
 def moment(text: str | None, flag: str = "--now") -> UnixSeconds:

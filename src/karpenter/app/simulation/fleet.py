@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from karpenter.app.simulation.answer import DIGITS, node_data
 from karpenter.disruption.options import DisruptionOptions
+from karpenter.disruption.relocation import pods_to_move
 from karpenter.disruption.settling import Settled, populated, settle
 from karpenter.disruption.verdict import Blocked, Command
 from karpenter.model.core import Pod
 from karpenter.model.units import ObjectKey, UnixSeconds, to_rfc3339
+from karpenter.scheduling import Demand, Options, solve
 from karpenter.scheduling.snapshot import NodeView, Snapshot
 from karpenter.scheduling.solution import Solution
 
@@ -24,6 +26,9 @@ class Fleet:
 
     before: Snapshot
     settled: Settled
+    lower_bound: float | None
+    """USD per hour that any nodes of our pools for the same pods cost at least under the policy; those of nobody's pool
+    stay with what they have room for."""
 
     @property
     def price(self) -> float:
@@ -39,7 +44,17 @@ def price_of(views: Iterable[NodeView]) -> float:
 def give_back(snapshot: Snapshot, solution: Solution, options: DisruptionOptions, *, until_settled: bool) -> Fleet:
     """Place the pending pods as planned, then give back what can be given back: once, or until nothing is left."""
     served = with_solution(snapshot, solution)
-    return Fleet(snapshot, settle(served, options, rounds=None if until_settled else ONE_LOOK))
+    settled = settle(served, options, rounds=None if until_settled else ONE_LOOK)
+    return Fleet(snapshot, settled, _least(served, options.solve))
+
+
+def _least(snapshot: Snapshot, options: Options) -> float | None:
+    """Return what a whole new fleet for the pods of all our nodes costs at least; None when that is not known."""
+    ours = frozenset(view.name for view in snapshot.nodes if view.is_managed)
+    pods = pods_to_move(snapshot, ours)
+    others = replace(snapshot.without(ours), pending=())
+    found = solve(others, Demand.each(pods), replace(options, max_nodes=None)).lower_bound
+    return None if found is None else found + price_of(others.nodes)
 
 
 def with_solution(snapshot: Snapshot, solution: Solution) -> Snapshot:
@@ -53,7 +68,11 @@ def with_fleet(answer: dict[str, Any], fleet: Fleet) -> dict[str, Any]:
     """Return an answer in the form of `-o json` with what becomes of the fleet."""
     return {
         **answer,
-        "pricePerHour": {**answer["pricePerHour"], "final": round(fleet.price, DIGITS)},
+        "pricePerHour": {
+            **answer["pricePerHour"],
+            "final": round(fleet.price, DIGITS),
+            "lowerBound": _price(fleet.lower_bound),
+        },
         "disruptions": [_command(command) for command in fleet.settled.commands],
         "blocked": [blocked_data(one) for one in fleet.settled.blocked],
         "finalNodes": [node_view_data(view) for view in fleet.settled.snapshot.nodes],

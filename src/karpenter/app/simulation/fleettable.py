@@ -31,8 +31,16 @@ def fleet_tables(fleet: Fleet) -> Iterator[RenderableType]:
     end = "" if settled.complete else "; more would follow (--until-settled)"
     yield Text(
         f"{counted(len(before), 'node')} for ${price_of(before):.4f} an hour become {len(after)} for "
-        f"${fleet.price:.4f}, {counted(moved, 'pod')} moved{end}"
+        f"${fleet.price:.4f}, {counted(moved, 'pod')} moved{end}{_at_least(fleet)}"
     )
+
+
+def _at_least(fleet: Fleet) -> str:
+    """Say how much any other fleet could save at most."""
+    if fleet.lower_bound is None or fleet.price <= 0.0:
+        return ""
+    share = max(0.0, 1.0 - fleet.lower_bound / fleet.price)
+    return f"; whatever the nodes, these pods cost at least ${fleet.lower_bound:.4f} ({share:.1%} less)"
 
 
 def _commands(commands: Sequence[Command]) -> Table:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from karpenter.app.manifests.kept import pauses_in
 from karpenter.app.manifests.load import Input
 from karpenter.app.simulation.offers import Price, Quote
 from karpenter.cloud.unavailable import OfferingKey
@@ -17,7 +18,6 @@ from karpenter.model import labels
 from karpenter.model.core import DaemonSet, LimitRange, Namespace, Node, PodDisruptionBudget, Service
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodePool
-from karpenter.model.pause import NOTHING, Pauses
 from karpenter.model.storage import CSINode, PersistentVolume, StorageClass
 from karpenter.model.units import UnixSeconds
 from karpenter.scheduling.snapshot import NodeView, Snapshot
@@ -26,13 +26,15 @@ from karpenter.state.cluster import ClusterState
 T = TypeVar("T")
 
 
-def snapshot_of(given: Input, quote: Quote, *, now: UnixSeconds, pauses: Pauses = NOTHING) -> Snapshot:
-    """Return the cluster that the input describes. Nodes are priced by their labels, also those of no pool.
+def snapshot_of(given: Input, quote: Quote, *, now: UnixSeconds) -> Snapshot:
+    """Return the cluster that the input describes, what is paused in it included.
+
+    Nodes are priced by their labels, also those of no pool.
 
     Nodes that a command or an interruption is about to take count as leaving, as they do for the operator.
     """
     state = ClusterState()
-    state.set_pauses(pauses)
+    state.set_pauses(pauses_in(given))
     state.set_offers(quote.offers)
     _fill(state, given)
     snapshot = state.snapshot(now)
