@@ -1,6 +1,9 @@
 """`karpenter scenario`: days in virtual time, and what they cost. Issue 6, point 10."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,27 @@ from karpenter.app.cli import main
 from tests.app.toys import CATALOG
 from tests.builders import a_node_pool
 
+LAST_STATE = """
+import hashlib, random, sys
+from pathlib import Path
+from karpenter.app.embedded.api import EmbeddedApi
+from karpenter.app.embedded.cluster import ClusterOptions, EmbeddedCluster
+from karpenter.app.scenario import CALM, Play, load_scenario, played
+from karpenter.app.settings import Settings
+from karpenter.model.catalog import load_catalog
+from karpenter.sim.loop import run_simulation
+
+async def play(clock):
+    api = EmbeddedApi(clock, draw=random.Random(1))
+    options = ClusterOptions(seed=1, rhythm=CALM, catalog=load_catalog(Path(sys.argv[2])))
+    cluster = EmbeddedCluster(api, settings=Settings(), options=options)
+    await played(cluster, clock, Play(*load_scenario(Path(sys.argv[1])), 4 * 3600.0, 1))
+    return [record.data for kind in api.store.registry for record in api.store.list(kind)]
+
+state = run_simulation(play)
+print(len(state), hashlib.sha256(b"".join(state)).hexdigest())
+"""
+"""Prints a digest of every object, with its uid and the number of the write that made it what it is."""
 EXAMPLES = Path(__file__).parents[2] / "scenarios"
 POOL = a_node_pool("toy", template={"nodeClassRef": {"group": "example.com", "kind": "ToyClass", "name": "absent"}})
 EMPTY_SOON = {
@@ -110,3 +134,18 @@ def test_a_missing_file_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None
 def test_the_examples_play(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenario", str(path), "--lasts", "30m", "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["pendingSeconds"]["stillWaiting"] == 0
+
+
+@pytest.mark.real_time
+def test_another_process_writes_the_same_objects_in_the_same_order(stage: Stage, tmp_path: Path) -> None:
+    noisy = {**WEB, "autoscaling": {"min": 2, "max": 24, "every": "5m", "noise": 0.5}}
+    file = {"name": "test", "lasts": "4h", "manifests": [EMPTY_SOON], "workloads": [noisy]}
+    file["events"] = [{"every": "30m", "spotNotices": 1}, {"every": "1h", "deleteNodes": 1}]
+    (tmp_path / "file.yaml").write_text(json.dumps(file))
+
+    def last_state(hash_seed: str) -> str:
+        command = [sys.executable, "-c", LAST_STATE, str(tmp_path / "file.yaml"), stage.catalog]
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert last_state("1") == last_state("2")

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import random
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -84,7 +85,8 @@ def scenario(
     async def play(clock: Clock) -> dict[str, Any]:
         with contextlib.ExitStack() as stack:
             stack.callback(logs.configure(clock, sys.stderr, level="error"))
-            cluster = EmbeddedCluster(EmbeddedApi(clock), settings=settings, options=options)
+            api = EmbeddedApi(clock, draw=random.Random(options.seed))
+            cluster = EmbeddedCluster(api, settings=settings, options=options)
             return await played(cluster, clock, Play(found, manifests, lasts_s, options.seed))
 
     cpu = time.process_time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Final
 
@@ -21,13 +22,16 @@ CLUSTER_FILE: Final = "cluster.sqlite"
 class EmbeddedApi:
     """Objects, and what they are kept in. `close` it afterwards, so that its file is released."""
 
-    def __init__(self, clock: Clock, data: Path | None = None) -> None:
-        """`data` is an existing folder that keeps the cluster; None keeps nothing. Raises BadInputError on bad data."""
+    def __init__(self, clock: Clock, data: Path | None = None, *, draw: random.Random | None = None) -> None:
+        """`data` is an existing folder that keeps the cluster; None keeps nothing. Raises BadInputError on bad data.
+
+        `draw` gives names and uids; None draws others every time.
+        """
         self.clock = clock
         self.data = data
         self.metrics = Metrics(clock)
         self._journal = _open_journal(data)
-        self.store = MemoryStore(clock, journal=self._journal)
+        self.store = MemoryStore(clock, journal=self._journal, rng=draw)
         self.store.admission.append(admission())
         self.client = MemoryKubeClient(self.store)
         define_kinds(self.store)

@@ -50,7 +50,8 @@ class History:
     def __init__(self, floor: int) -> None:
         self._changes: list[Change] = []
         self._floor = floor
-        self._waiting: set[asyncio.Event] = set()
+        self._waiting: dict[asyncio.Event, None] = {}
+        """In the order in which they came, which is that in which they are woken: a set's order differs by process."""
         self.cuts = 0
         """How often all watches were ended."""
 
@@ -82,11 +83,11 @@ class History:
     def follow(self, revision: int) -> Iterator[Follower]:
         """Return a reader of the changes after a revision, for as long as the block lasts."""
         news = asyncio.Event()
-        self._waiting.add(news)
+        self._waiting[news] = None
         try:
             yield Follower(self, revision, news)
         finally:
-            self._waiting.discard(news)
+            self._waiting.pop(news, None)
 
     def _position(self, revision: int) -> int:
         return bisect_right(self._changes, revision, key=lambda change: change.revision)

@@ -87,7 +87,7 @@ class Market:
         self._capacity = state.capacity
         self._faults = state.faults
         self._notices = state.notices
-        self._mailboxes: set[watch.Mailbox] = set()
+        self._mailboxes: dict[watch.Mailbox, None] = {}  # in an order that equal runs share, which a set has not
         self._notice_box = watch.Mailbox()
 
     # --- looking ------------------------------------------------------------------------------------------------------
@@ -125,13 +125,13 @@ class Market:
     async def changes(self) -> AsyncIterator[watch.InstanceChange]:
         """Yield every instance as it is now, then each once more whenever its state changes, for ever."""
         mailbox = watch.Mailbox()
-        self._mailboxes.add(mailbox)
+        self._mailboxes[mailbox] = None
         mailbox.post(self._instances)
         try:
             async for change in watch.changes(mailbox, self._instances.get, self._clock):
                 yield change
         finally:
-            self._mailboxes.discard(mailbox)
+            self._mailboxes.pop(mailbox, None)
 
     # --- buying -------------------------------------------------------------------------------------------------------
 
