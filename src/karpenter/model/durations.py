@@ -77,3 +77,12 @@ def format_go_duration(seconds: float) -> str:
     if seconds != int(seconds):
         return f"{seconds * 1000:g}ms" if seconds < 1 else f"{seconds:g}s"
     return format_duration(seconds)
+
+
+def format_duration_like_go(seconds: float) -> str:
+    """Return whole seconds as Go itself prints them, smaller units always there: `1m0s`, `720h0m0s`, `0s`."""
+    hours, rest = divmod(int(seconds), 3600)
+    minutes, rest = divmod(rest, 60)
+    if hours:
+        return f"{hours}h{minutes}m{rest}s"
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

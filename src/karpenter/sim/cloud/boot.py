@@ -6,6 +6,7 @@ from typing import Final
 
 from karpenter.cloud.unavailable import OfferingKey
 from karpenter.model import labels
+from karpenter.model.aws.userdata.bootstrap import node_labels
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.requirements import Requirement, Requirements
@@ -14,8 +15,6 @@ from karpenter.sim.market.instances import Boot
 
 _USUAL: Final = {labels.OS: "linux", labels.ARCH: "amd64"}
 """What a node is where the type and the claim leave several values open."""
-_WITHHELD: Final = ("kubernetes.io", "k8s.io")
-"""Domains whose labels a kubelet may not set on its own node (A-49)."""
 
 
 def instance_labels(found: InstanceType, requirements: Requirements, key: OfferingKey) -> dict[str, str]:
@@ -46,16 +45,16 @@ def _one_value(allowed: Requirement, label: str) -> str | None:
 def boot_of(claim: NodeClaim, found: InstanceType, own: dict[str, str], *, os_image: str, kubelet_version: str) -> Boot:
     """Return what the node of a claim registers as; `own` are its instance labels.
 
-    The kubelet is told the claim's labels, less those it may not set, and the capacity type; it finds out the rest.
+    The kubelet is told the claim's labels, as user data would; it finds out the rest.
     Old spellings of labels are there too, as on real nodes: schedulers compare text.
     """
-    told = {key: value for key, value in claim.labels.items() if not labels.domain(key).endswith(_WITHHELD)}
+    told = node_labels(claim, own[labels.CAPACITY_TYPE])
     known = {key: own[key] for key in (labels.INSTANCE_TYPE, labels.ZONE, labels.REGION) if key in own}
     platform: dict[str, str] = {key: own.get(key, usual) for key, usual in _USUAL.items()}
     modern = known | platform
     old = {alias: modern[key] for alias, key in labels.ALIASES.items() if key in modern}
     return Boot(
-        labels={**told, labels.CAPACITY_TYPE: own[labels.CAPACITY_TYPE], **old, **modern},
+        labels={**told, **old, **modern},
         taints=(UNREGISTERED, *claim.taints, *claim.startup_taints),
         capacity=found.capacity,
         allocatable=found.allocatable,
