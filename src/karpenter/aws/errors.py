@@ -1,0 +1,45 @@
+"""The SDK's errors in the words of all clouds; the original is chained, so that its code can still be read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
+
+from karpenter.cloud.errors import CloudError, ThrottledError, UnauthorizedError
+
+_UNAUTHORIZED: Final = frozenset({
+    "AccessDenied", "AccessDeniedException", "AuthFailure", "ExpiredToken", "ExpiredTokenException",
+    "IncompleteSignature", "InvalidClientTokenId", "InvalidSignatureException", "OptInRequired",
+    "SignatureDoesNotMatch", "UnauthorizedOperation", "UnrecognizedClientException",
+})  # fmt: skip
+_THROTTLED: Final = frozenset({
+    "EC2ThrottledException", "RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "Throttling",
+    "ThrottledException", "ThrottlingException", "TooManyRequestsException",
+})  # fmt: skip
+_RETRY_AFTER_S: Final = 2.0
+
+
+def cloud_error(error: ClientError | BotoCoreError, operation: str) -> CloudError:
+    """Return what a failed call means; raise it `from` the error given."""
+    if isinstance(error, NoCredentialsError | PartialCredentialsError):
+        return UnauthorizedError(
+            f"{operation}: there are no AWS credentials; give the service account a role (IRSA or Pod Identity)"
+        )
+    if not isinstance(error, ClientError):
+        return CloudError(f"{operation} could not be sent: {error}")
+    code, message = _code(error), error.response.get("Error", {}).get("Message", "")
+    if code in _UNAUTHORIZED:
+        return UnauthorizedError(f"{operation} is refused ({code}): {message}")
+    if code in _THROTTLED:
+        return ThrottledError(f"{operation} is throttled ({code})", retry_after_s=_RETRY_AFTER_S)
+    return CloudError(f"{operation} failed ({code}): {message}")
+
+
+def error_code(error: CloudError) -> str:
+    """Return the code by which AWS names what went wrong; empty when the request did not reach it."""
+    return _code(error.__cause__) if isinstance(error.__cause__, ClientError) else ""
+
+
+def _code(error: ClientError) -> str:
+    return error.response.get("Error", {}).get("Code", "")

@@ -1,0 +1,90 @@
+"""Calls to AWS: the SDK's clients in threads, with its own chain of credentials, proxies and certificates."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
+
+_THREADS: Final = 16
+"""Calls at once; long polls of the queue hold one each."""
+_CONNECT_TIMEOUT_S: Final = 5.0
+_READ_TIMEOUT_S: Final = 60.0
+
+
+class AwsSession:
+    """One region of one account. Clients are made when they are first needed, the SDK is imported then."""
+
+    def __init__(self, *, region: str, endpoint_url: str | None = None) -> None:
+        """`endpoint_url` stands in for every service's own; None asks the real ones."""
+        self.region = region
+        self._endpoint_url = endpoint_url
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="aws")
+        self._clients: dict[str, BaseClient] = {}
+        self._making = threading.Lock()
+
+    def close(self) -> None:
+        """Let the threads go once their calls have ended."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def call(self, service: str, operation: str, /, **parameters: object) -> Mapping[str, Any]:
+        """Call one operation by its API name, `call("ec2", "DescribeSubnets", …)`, and return its answer.
+
+        Raises CloudError; the SDK's own error is its cause.
+        """
+        call = partial(self._call, service, operation, parameters)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+    def _call(self, service: str, operation: str, parameters: Mapping[str, object]) -> Mapping[str, Any]:
+        from botocore import xform_name  # noqa: PLC0415  (lazy: the SDK costs half a second)
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  (as above)
+
+        from karpenter.aws.errors import cloud_error  # noqa: PLC0415  (as above)
+
+        try:
+            method = getattr(self._client(service), xform_name(operation))
+            answer: Mapping[str, Any] = method(**parameters)
+        except (ClientError, BotoCoreError) as error:
+            raise cloud_error(error, operation) from error
+        return answer
+
+    def _client(self, service: str) -> BaseClient:
+        with self._making:
+            if service not in self._clients:
+                self._clients[service] = self._make_client(service)
+            return self._clients[service]
+
+    def _make_client(self, service: str) -> BaseClient:
+        import boto3  # noqa: PLC0415  (as above)
+        from botocore.config import Config  # noqa: PLC0415  (as above)
+
+        config = Config(
+            retries={"mode": "standard", "total_max_attempts": 3},
+            max_pool_connections=_THREADS,
+            connect_timeout=_CONNECT_TIMEOUT_S,
+            read_timeout=_READ_TIMEOUT_S,
+        )
+        # Typed per service as overloads of literals, of which a variable is none.
+        session: Any = boto3.session.Session(region_name=self.region)
+        client: BaseClient = session.client(service, endpoint_url=self._endpoint_url, config=config)
+        return client
+
+
+async def collect(
+    aws: AwsSession, operation: tuple[str, str], key: str, *, cursor: str = "NextToken", **parameters: object
+) -> list[Any]:
+    """Return what all pages of a list operation have under `key`; `operation` is service and name."""
+    found: list[Any] = []
+    while True:
+        answer = await aws.call(*operation, **parameters)
+        found += answer.get(key, ())
+        following = answer.get(cursor)
+        if not following:
+            return found
+        parameters[cursor] = following
