@@ -27,7 +27,7 @@ def still(
     """Return whether nothing new is expected so long after a look at generation 7."""
     stillness = Stillness(options)
     stillness.looked(replace(snapshot, generation=7), verdict)
-    return stillness.holds(generation, UnixSeconds(EPOCH + after_s))
+    return stillness.left_s(generation, UnixSeconds(EPOCH + after_s)) > 0
 
 
 def a_cluster(**pool: object) -> Snapshot:
@@ -36,7 +36,7 @@ def a_cluster(**pool: object) -> Snapshot:
 
 
 def test_before_the_first_look_nothing_is_still() -> None:
-    assert not Stillness(DEFAULT_OPTIONS).holds(0, EPOCH)
+    assert Stillness(DEFAULT_OPTIONS).left_s(0, EPOCH) == 0
 
 
 def test_a_quiet_cluster_is_still_for_an_hour_and_until_anything_changes() -> None:

@@ -227,6 +227,25 @@ async def test_a_singleton_without_an_interval_waits_to_be_triggered(clock) -> N
     assert runs == [7.0]
 
 
+async def test_of_several_wishes_for_later_the_earliest_counts(clock) -> None:
+    runs: list[float] = []
+
+    async def look() -> Result:
+        runs.append(now())
+        return Result(requeue_after_s=3600)
+
+    singleton = Singleton("disruption", look, clock=clock)
+
+    async def change() -> None:
+        singleton.trigger()
+        for _ in range(3):
+            await asyncio.sleep(4)
+            singleton.trigger_after(10)
+
+    await run_for(60, singleton, meanwhile=change)
+    assert runs == [0.0, 14.0]
+
+
 async def test_when_one_runnable_fails_the_others_end_and_the_failure_is_raised(clock) -> None:
     class Broken:
         async def run(self) -> None:

@@ -3,6 +3,8 @@
 import random
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from karpenter.model import labels
 from karpenter.model.core import DaemonSet, DaemonSetSpec, PodSpec, PodTemplate
 from karpenter.model.meta import ObjectMeta
@@ -224,3 +226,16 @@ def test_a_pod_bound_where_an_equal_one_was_planned_leaves_it_its_own_room() -> 
     state.set_pod(a_pod("first", node="b"))
     views = state.snapshot(EPOCH).nodes
     assert {view.name: [pod.metadata.name for pod in view.pods] for view in views} == {"a": ["second"], "b": ["first"]}
+
+
+def test_listeners_hear_of_every_change_but_not_of_heartbeats_and_equal_offers() -> None:
+    state, heard = ClusterState(), []
+    state.on_change(lambda: heard.append(state.generation))
+    node = a_node("node", pool=POOL)
+    state.set_node(node)
+    assert heard.pop() == state.generation
+    state.set_node(replace(node, metadata=replace(node.metadata, resource_version="2")))
+    state.set_offers(Offers())
+    assert not heard
+    state.touch()
+    assert heard == [state.generation]

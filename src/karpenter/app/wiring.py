@@ -12,7 +12,9 @@ from typing import Final, TypeVar
 from karpenter.app.parts import Parts
 from karpenter.app.settings import Settings
 from karpenter.cloud.provider import CloudProvider
+from karpenter.disruption.controller import INTERVAL_S
 from karpenter.disruption.orchestrator import ids_of
+from karpenter.lifecycle.pools import COUNT_AGAIN_S
 from karpenter.model import labels
 from karpenter.model.core import Node, Pod
 from karpenter.model.nodepool import NodeClassRef
@@ -155,6 +157,7 @@ class Operator:
     # --- what wakes whom ------------------------------------------------------------------------------------------
 
     def _subscribe(self) -> None:
+        self.state.on_change(self._on_change)
         self.informers.claims.subscribe(self._on_claim)
         self.informers.nodes.subscribe(self._on_node)
         self.informers.pods.subscribe(self.provisioner.on_pod)
@@ -167,6 +170,12 @@ class Operator:
         self.informers.node_pools.subscribe(measures.conditions.on_object("nodepool"))
         self.informers.node_pools.subscribe(self._on_pool)
         self.informers.pauses.subscribe(self._on_pause)
+
+    def _on_change(self) -> None:
+        """Let be looked at soon what depends on everything; what comes meanwhile is seen in the same look."""
+        self.disruption.trigger_after(INTERVAL_S)
+        for key in self.state.pools:
+            self.pools.enqueue_after(key, COUNT_AGAIN_S)
 
     def _on_claim(self, event: WatchEvent[RawObject]) -> None:
         if event.object is None:

@@ -38,7 +38,10 @@ TOLD: Final[frozenset[BlockCode]] = frozenset(
 
 
 class Disruption:
-    """One look: snapshot, decide, act."""
+    """One look: snapshot, decide, act.
+
+    Whoever runs it has it look again within `INTERVAL_S` of any change of the state.
+    """
 
     def __init__(
         self,
@@ -61,11 +64,13 @@ class Disruption:
         self._enqueue = enqueue
 
     async def run_once(self) -> Result:
-        """Look once; return when to look again: at the latest after the interval, sooner when a timer ends."""
+        """Look once; return when to look again if nothing changes: when a timer ends, or after the interval where
+        time may end an obstacle that does not say when.
+        """
         if not self._is_synced():
             return Result(AGAIN_S)
-        if self._stillness.holds(self._context.state.generation, self._context.clock.now()):
-            return Result(INTERVAL_S)
+        if (quiet_s := self._quiet_s()) > 0.0:
+            return Result(quiet_s)
         await self._retreat.clean_up()
         for identity in self._orchestrator.resume():
             self._enqueue(identity)
@@ -80,7 +85,10 @@ class Disruption:
         if any(acted):
             # What moves is noted before the first pod of it does.
             self._ledger.look(self._context.snapshot())
-        return Result(AGAIN_S if any(acted) else self._next_look(verdict))
+        return Result(AGAIN_S if any(acted) else self._quiet_s() or self._next_look(verdict))
+
+    def _quiet_s(self) -> float:
+        return self._stillness.left_s(self._context.state.generation, self._context.clock.now())
 
     async def _decide(self, snapshot: Snapshot) -> Verdict:
         """Ask the methods; those that plan machines only once every machine asked for before is known (S-4)."""

@@ -30,9 +30,9 @@ class Stillness:
         self._generation = -1
         self._until = UnixSeconds(0.0)
 
-    def holds(self, generation: int, now: UnixSeconds) -> bool:
-        """Return whether a look at this generation of the state, now, would end as the last one did."""
-        return generation == self._generation and now < self._until
+    def left_s(self, generation: int, now: UnixSeconds) -> float:
+        """Return for how long a look at this generation of the state would end as the last one did; 0 for not now."""
+        return max(0.0, self._until - now) if generation == self._generation else 0.0
 
     def looked(self, snapshot: Snapshot, verdict: Verdict) -> None:
         """Take in what a look at all methods saw and decided."""

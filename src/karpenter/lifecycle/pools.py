@@ -59,17 +59,12 @@ class PoolStatus:
         self._class_generation = class_generation
         self._clock = clock
         self._metrics = metrics
-        self._counted: dict[PoolKey, int] = {}
-        """Generation of the state at which a Provisioner's status was found to be right: nothing else goes into it."""
 
     async def reconcile(self, key: PoolKey) -> Result:
-        """Look at one pool."""
-        if self._counted.get(key) == self._state.generation:
-            return Result(COUNT_AGAIN_S)
+        """Look at one pool. Whoever runs it has it look again within `COUNT_AGAIN_S` of any change of the state."""
         now = self._clock.now()
         view = next((view for view in self._state.snapshot(now).pools if view.pool.key == key), None)
         if view is None:
-            self._counted.pop(key, None)
             await self._refuse(key, now)
             return DONE
         pool = view.pool
@@ -81,12 +76,10 @@ class PoolStatus:
         used = {name: amount for name, amount in view.usage.items() if amount and not (old and name == NODES)}
         is_seen = old or class_generation in {0, pool.class_generation}
         if used == _nonzero(pool.resources) and conditions in {None, pool.conditions} and is_seen:
-            if old:
-                self._counted[key] = self._state.generation
-            return Result(COUNT_AGAIN_S)
+            return DONE
         patch = encode_pool_status(pool, view.usage, conditions, class_generation=class_generation)
         await self._write(key, patch)
-        return Result(COUNT_AGAIN_S)
+        return DONE  # the write comes back as a change
 
     async def _refuse(self, key: PoolKey, now: UnixSeconds) -> None:
         """Say on a NodePool that cannot be read what is wrong with it."""

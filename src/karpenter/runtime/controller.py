@@ -175,6 +175,10 @@ class Singleton:
         """Run as soon as possible, once more if it is running just now."""
         self._controller.enqueue("")
 
+    def trigger_after(self, seconds: float) -> None:
+        """Run in `seconds`; of several such wishes the earliest counts."""
+        self._controller.enqueue_after("", seconds)
+
     async def reconcile(self, key: str) -> Result:
         """Run once."""
         result = await self._fn()

@@ -7,7 +7,7 @@ rest. Events may come late, twice or in another order: the same objects always e
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -59,6 +59,11 @@ class ClusterState:
         self._plans = Plans()
         self._views: dict[str, NodeView] = {}
         self._stale: set[str] = set()
+        self._listeners: list[Callable[[], None]] = []
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called whenever the generation has risen: often, so it must be quick."""
+        self._listeners.append(listener)
 
     # --- events ---------------------------------------------------------------------------------------------------
 
@@ -158,6 +163,8 @@ class ClusterState:
     def touch(self) -> None:
         """Say that something beside nodes, claims and pods changed (a pool, a budget, a volume)."""
         self.generation += 1
+        for listener in self._listeners:
+            listener()
 
     def set_pauses(self, pauses: Pauses) -> None:
         """Take in what people asked us to leave alone."""
@@ -169,7 +176,7 @@ class ClusterState:
         if offers != self._offers:
             self._offers = offers
             self._stale.update(self._views)
-            self.generation += 1
+            self.touch()
 
     # --- what the operator decided --------------------------------------------------------------------------------
 
@@ -284,9 +291,9 @@ class ClusterState:
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _touch(self, name: str | None) -> None:
-        self.generation += 1
         if name:
             self._stale.add(name)
+        self.touch()
 
     def _marks_on(self, name: str) -> Marks:
         return self._marks.get(name, Marks())
