@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
+if TYPE_CHECKING:
+    from botocore.exceptions import BotoCoreError, ClientError
 
 from karpenter.cloud.errors import CloudError, ThrottledError, UnauthorizedError
 
@@ -22,13 +23,15 @@ _RETRY_AFTER_S: Final = 2.0
 
 def cloud_error(error: ClientError | BotoCoreError, operation: str) -> CloudError:
     """Return what a failed call means; raise it `from` the error given."""
-    if isinstance(error, NoCredentialsError | PartialCredentialsError):
+    from botocore import exceptions  # noqa: PLC0415  (lazy: the SDK costs half a second)
+
+    if isinstance(error, exceptions.NoCredentialsError | exceptions.PartialCredentialsError):
         return UnauthorizedError(
             f"{operation}: there are no AWS credentials; give the service account a role (IRSA or Pod Identity)"
         )
-    if not isinstance(error, ClientError):
+    if not isinstance(error, exceptions.ClientError):
         return CloudError(f"{operation} could not be sent: {error}")
-    code, message = _code(error), error.response.get("Error", {}).get("Message", "")
+    code, message = _said(error, "Code"), _said(error, "Message")
     if code in _UNAUTHORIZED:
         return UnauthorizedError(f"{operation} is refused ({code}): {message}")
     if code in _THROTTLED:
@@ -36,10 +39,11 @@ def cloud_error(error: ClientError | BotoCoreError, operation: str) -> CloudErro
     return CloudError(f"{operation} failed ({code}): {message}")
 
 
-def error_code(error: CloudError) -> str:
+def error_code(error: BaseException) -> str:
     """Return the code by which AWS names what went wrong; empty when the request did not reach it."""
-    return _code(error.__cause__) if isinstance(error.__cause__, ClientError) else ""
+    return _said(error.__cause__, "Code")
 
 
-def _code(error: ClientError) -> str:
-    return error.response.get("Error", {}).get("Code", "")
+def _said(error: BaseException | None, key: str) -> str:
+    response = getattr(error, "response", None)  # so of a ClientError; other errors of the SDK have no answer
+    return str(response.get("Error", {}).get(key, "")) if isinstance(response, dict) else ""

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from karpenter.aws.errors import cloud_error
+
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
@@ -44,8 +46,6 @@ class AwsSession:
     def _call(self, service: str, operation: str, parameters: Mapping[str, object]) -> Mapping[str, Any]:
         from botocore import xform_name  # noqa: PLC0415  (lazy: the SDK costs half a second)
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  (as above)
-
-        from karpenter.aws.errors import cloud_error  # noqa: PLC0415  (as above)
 
         try:
             method = getattr(self._client(service), xform_name(operation))
