@@ -30,12 +30,12 @@ def an_aws_node_class(
 ) -> AwsNodeClass:
     """Return a node class whose selectors match anything discoverable; `disks` maps devices to sizes in GiB."""
     discovery = (SelectorTerm(tags={"karpenter.sh/discovery": "my-cluster"}),)
-    usual: dict[str, Any] = {"subnet_terms": discovery, "security_group_terms": discovery}
+    devices = tuple(BlockDevice(device, size * GIB) for device, size in (disks or {}).items())
+    usual: dict[str, Any] = {"subnet_terms": discovery, "security_group_terms": discovery, "block_devices": devices}
     return AwsNodeClass(
         metadata=ObjectMeta(name=name, uid=f"uid-{name}"),
         origin=Origin("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", name, f"uid-{name}"),
         ami_family=family,  # type: ignore[arg-type]
-        block_devices=tuple(BlockDevice(device, size * GIB) for device, size in (disks or {}).items()),
         tags=dict(tags or {}),
         **(usual | fields),
     )

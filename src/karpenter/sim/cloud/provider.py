@@ -22,6 +22,7 @@ from karpenter.model import labels
 from karpenter.model.aws.launch import FLEXIBLE_ENOUGH, LaunchPlan, plan_launch
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.nodetemplate import inline_node_class
+from karpenter.model.aws.tags import CLAIM, NAME, launch_tags
 from karpenter.model.errors import ManifestError
 from karpenter.model.instance import Instance, Interruption, InterruptionKind, RepairPolicy
 from karpenter.model.instancetype import InstanceType
@@ -42,9 +43,6 @@ NODE_CLASS_KINDS: Final = (
     GroupKind(labels.AWS_GROUP, "AWSNodeTemplate"),
     GroupKind(labels.AWS_GROUP, "EC2NodeClass"),
 )
-CLAIM_TAG: Final = f"{labels.GROUP}/nodeclaim"
-"""Tag of an instance that holds the name of its claim (spec v1 A-47)."""
-
 REPAIR_POLICIES: Final = (
     RepairPolicy("Ready", "False", 1800.0),
     RepairPolicy("Ready", "Unknown", 1800.0),
@@ -200,16 +198,9 @@ class SimulatedCloud:
             )
 
     def _tags(self, claim: NodeClaim, order: Order) -> dict[str, str]:
-        """Return the instance's tags: the fixed ones go before the user's, except `Name` (AWS-58)."""
-        identity = {key: claim.labels[key] for key in (labels.PROVISIONER, labels.NODEPOOL) if key in claim.labels}
-        return {
-            "Name": next((f"{key}/{value}" for key, value in identity.items()), claim.name),
-            **(order.node_class.tags if order.node_class else {}),
-            **identity,
-            f"kubernetes.io/cluster/{self._cluster_name}": "owned",
-            labels.MANAGED_BY: self._cluster_name,
-            CLAIM_TAG: claim.name,
-        }
+        """Return the instance's tags: those of any launch, and whose claim it is, which is told at once here."""
+        launched = launch_tags(claim, order.node_class, cluster_name=self._cluster_name)
+        return {NAME: claim.name, **launched, labels.MANAGED_BY: self._cluster_name, CLAIM: claim.name}
 
     def _order_of(self, claim: NodeClaim) -> Order:
         pool = self._pool(claim.pool) if claim.pool else None
@@ -256,7 +247,7 @@ class SimulatedCloud:
             labels=one.blueprint.labels,
             capacity=one.boot.capacity,
             allocatable=one.boot.allocatable,
-            claim_name=one.tags.get(CLAIM_TAG),
+            claim_name=one.tags.get(CLAIM),
             claim_uid=one.token,
             price=self.market.price(one.offering),
             is_terminating=one.state(self._clock.now()) is InstanceState.TERMINATING,
