@@ -7,6 +7,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from karpenter.aws.session import AwsSession
+from tests.aws.clocks import HandClock
 from tests.awsbuilders import REGION
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_EC2_METADATA_DISABLED": "true"}
@@ -33,3 +34,8 @@ def aws(moto_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsSession]:
     session = AwsSession(region=REGION, endpoint_url=moto_url)
     yield session
     session.close()
+
+
+@pytest.fixture
+def hand_clock() -> HandClock:
+    return HandClock()

@@ -10,30 +10,12 @@ from karpenter.aws.launchtemplates import LaunchTemplates
 from karpenter.aws.session import AwsSession
 from karpenter.cloud.errors import LaunchError
 from karpenter.model import labels
-from karpenter.model.units import UnixSeconds
+from tests.aws.clocks import HandClock
 from tests.aws.resolving import CLUSTER, a_type, an_ami, an_order, resolved
 from tests.awsbuilders import a_kubelet, an_aws_node_class
 from tests.builders import a_claim
 
 pytestmark = pytest.mark.real_time
-
-
-class HandClock:
-    """A clock that stands until it is moved: expiry is tested over real HTTP, without waiting."""
-
-    def __init__(self) -> None:
-        self.time = 1_700_000_000.0
-
-    def now(self) -> UnixSeconds:
-        return UnixSeconds(self.time)
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(0)
-
-
-@pytest.fixture
-def hand_clock() -> HandClock:
-    return HandClock()
 
 
 @pytest.fixture
