@@ -7,6 +7,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from karpenter.aws.session import AwsSession
+from tests.aws.canned import CannedEc2
 from tests.aws.clocks import HandClock
 from tests.awsbuilders import REGION
 
@@ -39,3 +40,21 @@ def aws(moto_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsSession]:
 @pytest.fixture
 def hand_clock() -> HandClock:
     return HandClock()
+
+
+@pytest.fixture
+def ec2(monkeypatch: pytest.MonkeyPatch) -> Iterator[CannedEc2]:
+    """An EC2 that answers what a test writes into its `answers`."""
+    for name, value in (CREDENTIALS | NOBODYS).items():
+        monkeypatch.setenv(name, value)
+    canned = CannedEc2()
+    yield canned
+    canned.close()
+
+
+@pytest.fixture
+def canned_aws(ec2: CannedEc2) -> Iterator[AwsSession]:
+    """Calls to the EC2 that answers what a test writes."""
+    session = AwsSession(region=REGION, endpoint_url=ec2.url)
+    yield session
+    session.close()
