@@ -70,9 +70,9 @@ class Assembly:
             client, self.cloud.market, nodes=self.operator.informers.nodes, clock=clock, metrics=metrics
         )
         self._node_classes.on_change(self._look_again)
-        status = NodeClassStatus(client, self._node_classes.find, self.cloud.missing, clock=clock)
+        status = NodeClassStatus(client, self._node_classes, self.cloud.inspect, clock=clock)
         self._class_status = Controller(status, clock=clock, metrics=metrics)
-        self._node_classes.on_ec2_change(self._class_status.enqueue)
+        self._node_classes.on_each_change(self._class_status.enqueue)
 
     @property
     def is_ready(self) -> bool:

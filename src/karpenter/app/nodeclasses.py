@@ -28,8 +28,7 @@ class NodeClasses:
 
     def find(self, reference: NodeClassRef) -> AwsNodeClass | None:
         """Return a node class; None when it does not exist. Raises ManifestError when it is not valid."""
-        informer = self._informers.get(reference.kind)
-        raw = informer.get(ObjectKey("", reference.name)) if informer else None
+        raw = self.raw(reference)
         if raw is None:
             return None
         key = (reference.kind, reference.name)
@@ -38,10 +37,14 @@ class NodeClasses:
             known = self._decoded[key] = (raw, decode_node_class(raw))
         return known[1]
 
+    def raw(self, reference: NodeClassRef) -> RawObject | None:
+        """Return a node class as the server has it; None when it does not exist."""
+        informer = self._informers.get(reference.kind)
+        return informer.get(ObjectKey("", reference.name)) if informer else None
+
     def generation(self, reference: NodeClassRef | None) -> int:
         """Return which edit of a node class this is; 0 when it does not exist."""
-        informer = self._informers.get(reference.kind) if reference else None
-        raw = informer.get(ObjectKey("", reference.name)) if informer and reference else None
+        raw = self.raw(reference) if reference else None
         return int(raw["metadata"].get("generation") or 0) if raw else 0
 
     def on_change(self, call: Callable[[], None]) -> None:
@@ -53,14 +56,17 @@ class NodeClasses:
         for informer in self._informers.values():
             informer.subscribe(changed)
 
-    def on_ec2_change(self, call: Callable[[str], None]) -> None:
-        """Call with the name of each EC2NodeClass that is there, and of each that appears, changes or goes."""
+    def on_each_change(self, call: Callable[[NodeClassRef], None]) -> None:
+        """Call with each node class that is there, and with each that appears, changes or goes."""
 
         def changed(event: WatchEvent[RawObject]) -> None:
             if event.object is not None:
-                call(event.object["metadata"]["name"])
+                raw = event.object
+                group = raw["apiVersion"].partition("/")[0]
+                call(NodeClassRef(group, raw["kind"], raw["metadata"]["name"]))
 
-        self._informers[kube.EC2_NODE_CLASSES.kind].subscribe(changed)
+        for informer in self._informers.values():
+            informer.subscribe(changed)
 
     async def wait_synced(self) -> None:
         """Return once all node classes have been listed."""

@@ -1,4 +1,4 @@
-"""What an EC2NodeClass's status says: whether its selectors find anything. Source: spec v1 §1.3, C-15.
+"""What a node class's status says: what its selectors find, and whether it can be used. Source: spec v1 A-1, C-15.
 
 A class may be kept out of use by somebody else's `Ready=False`: where an admission policy refuses our status, theirs
 stays, and the cloud goes by it.
@@ -6,75 +6,85 @@ stays, and the cloud goes by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
+from karpenter.app.nodeclasses import NodeClasses
+from karpenter.model.aws.classstatus import ClassReport, refused, rolled_up
 from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.envelope import read_conditions
 from karpenter.model.errors import ManifestError
 from karpenter.model.meta import Condition, changed_condition, merged_conditions
 from karpenter.model.nodepool import NodeClassRef
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.controller import DONE, Result
-from karpenter.runtime.kube import EC2_NODE_CLASSES, Forbidden, Invalid, KubeClient, NotFound
+from karpenter.runtime.kube import (
+    AWS_NODE_TEMPLATES,
+    EC2_NODE_CLASSES,
+    Forbidden,
+    Invalid,
+    KubeClient,
+    NotFound,
+)
 
 log = logs.get("nodeclass.status")
 
-LOOK_AGAIN_S: Final = 60.0
-"""The account changes without telling anybody."""
-_REASONS: Final = {
-    "SubnetsReady": "SubnetsNotFound",
-    "SecurityGroupsReady": "SecurityGroupsNotFound",
-    "AMIsReady": "AMINotFound",
-}
+_RESOURCES: Final = {each.kind: each for each in (AWS_NODE_TEMPLATES, EC2_NODE_CLASSES)}
 
-FindNodeClass = Callable[[NodeClassRef], AwsNodeClass | None]
-Missing = Callable[[AwsNodeClass], Mapping[str, str]]
+Inspect = Callable[[AwsNodeClass], Awaitable[ClassReport]]
 
 
 class NodeClassStatus:
-    """Keeps the conditions of each EC2NodeClass true. Keys are names."""
+    """Keeps the status of each node class true."""
 
     name = "nodeclass.status"
 
-    def __init__(self, client: KubeClient, find: FindNodeClass, missing: Missing, *, clock: Clock) -> None:
+    def __init__(self, client: KubeClient, classes: NodeClasses, inspect: Inspect, *, clock: Clock) -> None:
+        """`inspect` asks the cloud what a class means now."""
         self._client = client
-        self._find = find
-        self._missing = missing
+        self._classes = classes
+        self._inspect = inspect
         self._clock = clock
 
-    async def reconcile(self, key: str) -> Result:
+    async def reconcile(self, key: NodeClassRef) -> Result:
         """Look at one node class."""
+        raw = self._classes.raw(key)
+        if raw is None or raw["metadata"].get("deletionTimestamp"):
+            return DONE
+        before = read_conditions(raw.get("status") or {})
         try:
-            found = self._find(NodeClassRef(EC2_NODE_CLASSES.group, EC2_NODE_CLASSES.kind, key))
-        except ManifestError:
-            return DONE  # nothing that the CRD's rules accept; pools that use it say what is wrong
+            found = self._classes.find(key)
+        except ManifestError as error:
+            await self._write(key, self._changes(refused(error), before))
+            return DONE
         if found is None:
             return DONE
-        now = self._clock.now()
-        wanted = conditions(self._missing(found))
-        changed = [new for one in wanted if (new := changed_condition(found.conditions, one, now)) is not None]
-        if changed:
-            await self._write(key, {"status": {"conditions": merged_conditions(found.conditions, changed)}})
-        return Result(LOOK_AGAIN_S)
+        report = await self._inspect(found)
+        status = raw.get("status") or {}
+        fields = {name: value for name, value in report.found.items() if status.get(name) != value}
+        await self._write(key, {**fields, **self._changes(rolled_up(report.conditions, before), before)})
+        self._tell(key, before, report)
+        return Result(report.look_again_s)
 
-    async def _write(self, name: str, patch: Mapping[str, object]) -> None:
+    def _changes(self, wanted: Iterable[Condition], before: Iterable[Condition]) -> dict[str, object]:
+        now = self._clock.now()
+        changed = [new for one in wanted if (new := changed_condition(before, one, now)) is not None]
+        return {"conditions": merged_conditions(before, changed)} if changed else {}
+
+    async def _write(self, key: NodeClassRef, status: Mapping[str, object]) -> None:
+        if not status:
+            return
         try:
-            await self._client.patch(EC2_NODE_CLASSES, name, patch, subresource="status")
+            await self._client.patch(_RESOURCES[key.kind], key.name, {"status": status}, subresource="status")
         except NotFound:
             return
         except (Forbidden, Invalid) as error:
-            log.warning("status of a node class refused", name=name, error=error)
+            log.warning("status of a node class refused", kind=key.kind, name=key.name, error=error)
 
-
-def conditions(missing: Mapping[str, str]) -> Iterator[Condition]:
-    """Yield the conditions of a class whose selectors find nothing for `missing`: condition → why."""
-    for kind, reason in _REASONS.items():
-        yield Condition(kind, "False", reason, missing[kind]) if kind in missing else Condition(kind, "True")
-    if not missing:
-        yield Condition("ValidationSucceeded", "True")
-        yield Condition("Ready", "True")
-        return
-    why = "; ".join(missing.values())
-    yield Condition("ValidationSucceeded", "False", "DependenciesNotReady", "what it selects is not there")
-    yield Condition("Ready", "False", "UnhealthyDependents", why)
+    def _tell(self, key: NodeClassRef, before: Iterable[Condition], report: ClassReport) -> None:
+        """Log what went wrong since; what is wrong still is in the status."""
+        known = {(one.type, one.message) for one in before}
+        for one in report.conditions:
+            if one.status != "True" and (one.type, one.message) not in known:
+                log.warning("node class is not ready", kind=key.kind, name=key.name, reason=one.reason, why=one.message)

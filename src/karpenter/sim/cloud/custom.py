@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
+from karpenter.model.aws.classstatus import IMAGES, SECURITY_GROUPS, SUBNETS, ClassReport, is_there
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.catalog import Catalog
 from karpenter.model.instancetype import InstanceType
@@ -31,9 +31,9 @@ class CatalogSupply:
         self._unavailable = unavailable
         self._kubelet_version = kubelet_version
 
-    def missing(self, _: AwsNodeClass) -> Mapping[str, str]:
-        """Return nothing: any node class will do."""
-        return {}
+    def inspect(self, _: AwsNodeClass) -> ClassReport:
+        """Return that nothing is missing: any node class will do."""
+        return ClassReport(tuple(is_there(kind) for kind in (SUBNETS, SECURITY_GROUPS, IMAGES)))
 
     def types(self, order: Order) -> tuple[InstanceType, ...]:
         """Return the catalogue's types, offerings refused lately marked unavailable."""

@@ -8,12 +8,15 @@ from typing import Final
 
 from karpenter.cloud.errors import NodeClassNotReadyError
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
+from karpenter.model import labels
 from karpenter.model.aws.allocatable import Build
-from karpenter.model.aws.catalog import AwsCatalog, InstanceTypeRecord
+from karpenter.model.aws.catalog import AwsCatalog, Image, InstanceTypeRecord
+from karpenter.model.aws.classstatus import ClassReport, Selected, is_there, problems, selects_nothing
 from karpenter.model.aws.families import FAMILIES
 from karpenter.model.aws.instancetypes import InstanceTypeCache
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.instancetype import InstanceType, Offering
+from karpenter.model.meta import Condition
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.sim.cloud.boot import boot_of, instance_labels
 from karpenter.sim.cloud.supply import Order
@@ -93,39 +96,49 @@ class Ec2Supply:
         return {**offered, **{name: self._unavailable.marked(name, offered[name]) for name in concerned}}
 
     def _resolve(self, node_class: AwsNodeClass) -> _Resolved:
-        return _Resolved(self._subnets(node_class), self._groups(node_class), self._images(node_class))
-
-    def _subnets(self, node_class: AwsNodeClass) -> tuple[Subnet, ...]:
-        account = self._market.account
-        subnets = account.select_subnets(node_class.subnet_terms)
-        if not subnets:
-            raise _nothing(node_class, "subnets", [subnet.id for subnet in account.subnets])
-        return subnets
-
-    def _groups(self, node_class: AwsNodeClass) -> tuple[SecurityGroup, ...]:
-        account = self._market.account
-        groups = account.select_security_groups(node_class.security_group_terms)
-        if not groups and not node_class.launch_template:
-            raise _nothing(node_class, "security groups", [group.id for group in account.security_groups])
-        return groups
-
-    def _images(self, node_class: AwsNodeClass) -> ImageChoice:
-        images = choose_images(self._catalog.images, node_class, generation=self._market.image_generation)
-        if not images.images:
-            families = sorted({image.family for image in self._catalog.images})
-            raise _nothing(node_class, f"images of family {node_class.ami_family}", families)
-        return images
-
-    def missing(self, node_class: AwsNodeClass) -> Mapping[str, str]:
-        """Return what the class's selectors find nothing for; see `Supply`."""
-        looks = {"SubnetsReady": self._subnets, "SecurityGroupsReady": self._groups, "AMIsReady": self._images}
-        found = {}
-        for condition, look in looks.items():
-            try:
-                look(node_class)
-            except NodeClassNotReadyError as error:
-                found[condition] = str(error)
+        found = self._find(node_class)
+        missing = problems(self._conditions(node_class, found))
+        if missing:
+            raise NodeClassNotReadyError(missing)
         return found
+
+    def _find(self, node_class: AwsNodeClass) -> _Resolved:
+        account = self._market.account
+        return _Resolved(
+            account.select_subnets(node_class.subnet_terms),
+            account.select_security_groups(node_class.security_group_terms),
+            choose_images(self._catalog.images, node_class, generation=self._market.image_generation),
+        )
+
+    def _conditions(self, node_class: AwsNodeClass, found: _Resolved) -> tuple[Condition, ...]:
+        """Return what is there and what is not (C-15); a launch template of the user's own has its own groups."""
+        account = self._market.account
+        families = sorted({image.family for image in self._catalog.images})
+        looked_at: tuple[tuple[Selected, object, list[str]], ...] = (
+            ("SubnetsReady", found.subnets, [subnet.id for subnet in account.subnets]),
+            (
+                "SecurityGroupsReady",
+                found.security_groups or node_class.launch_template,
+                [group.id for group in account.security_groups],
+            ),
+            ("AMIsReady", found.images.images, families),
+        )
+        return tuple(
+            is_there(kind)
+            if present
+            else selects_nothing(kind, node_class.name, _there_is(known), family=node_class.ami_family)
+            for kind, present, known in looked_at
+        )
+
+    def inspect(self, node_class: AwsNodeClass) -> ClassReport:
+        """Return what the class's selectors find; see `Supply`."""
+        found = self._find(node_class)
+        listed: dict[str, object] = {
+            "subnets": [{"id": subnet.id, "zone": subnet.zone} for subnet in found.subnets],
+            "securityGroups": [{"id": group.id, "name": group.name} for group in found.security_groups],
+            "amis": [_listed(image) for image in found.images.images],
+        }
+        return ClassReport(self._conditions(node_class, found), {key: value or None for key, value in listed.items()})
 
     def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey) -> Blueprint:
         """Return how the instance of a claim is built; see `Supply`."""
@@ -175,8 +188,10 @@ class Ec2Supply:
         return None
 
 
-def _nothing(node_class: AwsNodeClass, what: str, known: list[str]) -> NodeClassNotReadyError:
-    return NodeClassNotReadyError(
-        f"node class {node_class.name!r} selects no {what}; the simulated account has {', '.join(known)}, "
-        "and any karpenter.sh/discovery tag"
-    )
+def _listed(image: Image) -> dict[str, object]:
+    arch = {"key": labels.ARCH, "operator": "In", "values": [image.arch]}
+    return {"id": image.id, "name": image.name, "requirements": [arch]}
+
+
+def _there_is(known: list[str]) -> str:
+    return f"the simulated account has {', '.join(known)}, and any karpenter.sh/discovery tag"

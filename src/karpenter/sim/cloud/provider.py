@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -19,6 +19,7 @@ from karpenter.cloud.errors import (
 from karpenter.cloud.provider import Capabilities, GroupKind
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
 from karpenter.model import labels
+from karpenter.model.aws.classstatus import ClassReport
 from karpenter.model.aws.launch import FLEXIBLE_ENOUGH, LaunchPlan, plan_launch
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.nodetemplate import inline_node_class
@@ -89,9 +90,9 @@ class SimulatedCloud:
         self._node_class = node_class
         self._pool = pool
 
-    def missing(self, node_class: AwsNodeClass) -> Mapping[str, str]:
-        """Return what a node class selects and the account does not have: the condition that says so, and why."""
-        return self._supply.missing(node_class)
+    async def inspect(self, node_class: AwsNodeClass) -> ClassReport:
+        """Return what a node class's selectors find now, and what is missing."""
+        return self._supply.inspect(node_class)
 
     async def create(self, claim: NodeClaim) -> Instance:
         """Launch a machine for a claim; see `CloudProvider`. The answer takes as long as a fleet request does."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from karpenter.cloud.unavailable import OfferingKey
+from karpenter.model.aws.classstatus import ClassReport
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.nodeclaim import NodeClaim
@@ -33,8 +33,8 @@ class Supply(Protocol):
         """Whether a pool must have a node class."""
         ...
 
-    def missing(self, node_class: AwsNodeClass, /) -> Mapping[str, str]:
-        """Return what a node class selects and the account does not have: the condition that says so, and why."""
+    def inspect(self, node_class: AwsNodeClass, /) -> ClassReport:
+        """Return what a node class's selectors find now, and what is missing."""
         ...
 
     def types(self, order: Order) -> tuple[InstanceType, ...]:
