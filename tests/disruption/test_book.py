@@ -84,6 +84,15 @@ def test_a_promise_is_kept_by_a_machine_at_the_planned_price_and_broken_by_a_dea
     assert outcome(a_replacement(0.16)) is False
 
 
+def test_the_book_says_when_the_next_promise_can_be_judged() -> None:
+    begun = at(0, a_node_of("old", web("p"), **noted(RECORD)))
+    under_way = told(Book(), begun)
+    assert under_way.judged_next_at() is None
+    gone = told(under_way, at(60, a_replacement(0.1)))
+    assert gone.judged_next_at() == EPOCH + 60 + SETTLED_S
+    assert told(gone, at(60 + SETTLED_S, a_replacement(0.1))).judged_next_at() is None
+
+
 def test_a_promise_is_broken_when_the_moved_pods_need_further_machines() -> None:
     stray = a_node_of("stray", web("s", EPOCH + 90), price=0.1, created=EPOCH + 70)
     assert outcome(a_replacement(0.1), stray) is False

@@ -32,7 +32,7 @@ from tests.builders import (
     an_instance_type,
 )
 
-TYPES = (an_instance_type("m.4", zones=("a",)),)
+TYPES = {"m.4": an_instance_type("m.4", zones=("a",))}
 PLACE = {
     labels.INSTANCE_TYPE: "m.4",
     labels.ZONE: "a",
@@ -115,7 +115,7 @@ def test_dep35_a_missing_digest_says_nothing() -> None:
 def test_a_type_that_is_no_longer_offered_drifts_after_an_hour_d27() -> None:
     pool = decoded(a_provisioner())
     claim = claim_of(pool)
-    gone = (an_instance_type("m.8", zones=("a",)),)
+    gone = {"m.8": an_instance_type("m.8", zones=("a",))}
     created = claim.metadata.created_at
     assert created is not None
     assert drifted(claim, pool, gone, now=UnixSeconds(created + 3600)) is None

@@ -56,7 +56,7 @@ def test_the_end_of_a_timer_ends_it() -> None:
     assert not still(a_cluster(), verdict, after_s=30)
 
 
-@pytest.mark.parametrize("code,holds", [("PodDisruptionBudget", True), ("Nominated", False), ("ChurnRail", False)])
+@pytest.mark.parametrize("code,holds", [("PodDisruptionBudget", True), ("Nominated", False), ("BackOff", False)])
 def test_what_ends_by_time_and_does_not_say_when_is_looked_at_again(code: str, holds: bool) -> None:
     assert still(a_cluster(), Verdict(blocked=(Blocked("n", code, "why"),))) is holds
 

@@ -68,6 +68,11 @@ class Book(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             cheaper_since={name: UnixSeconds(at) for name, at in self.cheaper_since.items()},
         )
 
+    def judged_next_at(self) -> UnixSeconds | None:
+        """Return when the next command can be judged; None while none waits for it."""
+        waiting = [one.gone_at + SETTLED_S for one in self.entries if one.kept is None and one.gone_at is not None]
+        return UnixSeconds(min(waiting)) if waiting else None
+
 
 def read_on(book: Book, snapshot: Snapshot, policy: Policy) -> Book:
     """Return the book with what the cluster shows now: commands begun, given up, carried out, and how these ended."""

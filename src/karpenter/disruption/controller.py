@@ -88,7 +88,9 @@ class Disruption:
         return Result(AGAIN_S if any(acted) else self._quiet_s() or self._next_look(verdict))
 
     def _quiet_s(self) -> float:
-        return self._stillness.left_s(self._context.state.generation, self._context.clock.now())
+        now, judged_at = self._context.clock.now(), self._ledger.judged_next_at()
+        left_s = self._stillness.left_s(self._context.state.generation, now)
+        return left_s if judged_at is None else max(0.0, min(left_s, judged_at - now))
 
     async def _decide(self, snapshot: Snapshot) -> Verdict:
         """Ask the methods; those that plan machines only once every machine asked for before is known (S-4)."""

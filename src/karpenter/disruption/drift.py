@@ -6,7 +6,7 @@ D-28, spec v1alpha5 §5.4 (DEP-32 … DEP-35), vectors TV-124 … TV-126.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from karpenter.disruption.candidates import Candidates
@@ -46,9 +46,11 @@ def drift(snapshot: Snapshot, options: DisruptionOptions = DEFAULT_OPTIONS, *, s
 
 
 def drifted(
-    claim: NodeClaim, pool: NodePool, instance_types: Sequence[InstanceType], *, now: UnixSeconds
+    claim: NodeClaim, pool: NodePool, instance_types: Mapping[str, InstanceType], *, now: UnixSeconds
 ) -> Drift | None:
     """Return why a launched claim no longer matches its pool; None when it does, and for one not launched yet.
+
+    `instance_types` is what the pool can launch, by name.
 
     The first difference counts: template, requirements, instance type. What the cloud finds comes after these.
     """
@@ -77,11 +79,11 @@ def _requirements(claim: NodeClaim, pool: NodePool) -> Drift | None:
     return Drift("RequirementsDrifted", f"{pool.key} asks for {unmet}, the label says {says}")
 
 
-def _instance_type(claim: NodeClaim, instance_types: Sequence[InstanceType], *, now: UnixSeconds) -> Drift | None:
+def _instance_type(claim: NodeClaim, instance_types: Mapping[str, InstanceType], *, now: UnixSeconds) -> Drift | None:
     created, name = claim.metadata.created_at, claim.labels.get(labels.INSTANCE_TYPE)
     if name is None or created is None or now - created <= TYPE_GRACE_S or not instance_types:
         return None
-    found = next((one for one in instance_types if one.name == name), None)
+    found = instance_types.get(name)
     place = (claim.labels.get(labels.ZONE), claim.labels.get(labels.CAPACITY_TYPE))
     if found is not None and place in {(offering.zone, offering.capacity_type) for offering in found.offerings}:
         return None

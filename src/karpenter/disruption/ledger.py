@@ -31,6 +31,10 @@ class Ledger:
         """Return what was moved lately."""
         return self._book.past()
 
+    def judged_next_at(self) -> UnixSeconds | None:
+        """Return when to look again for the sake of a promise; None when none waits to be judged."""
+        return self._book.judged_next_at()
+
     def look(self, snapshot: Snapshot) -> None:
         """Take in what the cluster shows of commands."""
         before = self._book

@@ -18,7 +18,7 @@ LONGEST_S: Final = 3600.0
 """Looked again after this long at the latest, whatever anybody thinks can change."""
 WINDOW_S: Final = 60.0
 """The same where budgets have windows, which begin and end by the minute."""
-_UNTIMED: Final[frozenset[BlockCode]] = frozenset({"Nominated", "ChurnRail", "BackOff"})
+_UNTIMED: Final[frozenset[BlockCode]] = frozenset({"Nominated", "BackOff"})
 """Ends by time alone; where such an obstacle does not say when, it is looked at again at the usual pace."""
 
 

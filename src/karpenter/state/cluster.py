@@ -246,9 +246,9 @@ class ClusterState:
         name = self._claim_of.get(provider_id)
         return self.claims.get(name) if name else None
 
-    def instance_types(self, pool: PoolKey) -> tuple[InstanceType, ...]:
-        """Return what a pool could launch when the cloud was last asked."""
-        return self._offers.types.get(pool, ())
+    def instance_types(self, pool: PoolKey) -> Mapping[str, InstanceType]:
+        """Return what a pool could launch when the cloud was last asked, by name."""
+        return self._offers.named.get(pool, {})
 
     def node_of(self, claim: NodeClaim) -> Node | None:
         """Return the node of a claim; None until it joined."""

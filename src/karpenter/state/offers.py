@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from karpenter.cloud.errors import CloudError, NodeClassNotReadyError
 from karpenter.cloud.provider import CloudProvider
@@ -15,7 +16,7 @@ from karpenter.scheduling.snapshot import NodeView, PoolView
 from karpenter.state.allocatable import FoundAllocatable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Offers:
     """Instance types by pool; for a pool that has none, why."""
 
@@ -25,6 +26,11 @@ class Offers:
     """The same in one word, for those whose node class is to blame."""
     well_known: frozenset[str] = frozenset()
     """Label keys of the catalogue that pods may constrain although no pool mentions them."""
+
+    @cached_property
+    def named(self) -> Mapping[PoolKey, Mapping[str, InstanceType]]:
+        """The types by pool and name; made only for offers that are looked into, not for each that is asked for."""
+        return {pool: {found.name: found for found in types} for pool, types in self.types.items()}
 
     def pool_view(self, pool: NodePool, usage: Resources) -> PoolView:
         """Return a pool with what it can launch and what it uses."""
@@ -39,12 +45,11 @@ class Offers:
         """Return the view with the current price of its offering; unchanged when that is unknown."""
         if view.pool is None or view.instance_type is None:
             return view
-        for instance_type in self.types.get(view.pool, ()):
-            if instance_type.name == view.instance_type:
-                place = (view.zone, view.capacity_type)
-                prices = [o.price for o in instance_type.offerings if (o.zone, o.capacity_type) == place]
-                return replace(view, price=min(prices)) if prices else view
-        return view
+        found = self.named.get(view.pool, {}).get(view.instance_type)
+        place = (view.zone, view.capacity_type)
+        offerings = found.offerings if found is not None else ()
+        prices = [offering.price for offering in offerings if (offering.zone, offering.capacity_type) == place]
+        return replace(view, price=min(prices)) if prices else view
 
 
 async def load_offers(

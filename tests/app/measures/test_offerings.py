@@ -17,7 +17,7 @@ def _published(clock: Clock, shown: Offered, *rounds: tuple[InstanceType, ...]) 
     metrics = Metrics(clock)
     offerings = Offerings(metrics, shown)
     for types in rounds:
-        offerings.publish({POOL: types}, lambda: {"m.4"})
+        offerings.publish({POOL: {each.name: each for each in types}}, lambda: {"m.4"})
     return metrics
 
 

@@ -62,7 +62,8 @@ def test_one_nodes_pods_may_always_move_but_not_a_second_nodes() -> None:
 def test_what_moved_within_the_hour_counts_and_what_moved_before_does_not() -> None:
     fleet = spare(count=6, nodes=3)
     just_now = PastMove(UnixSeconds(EPOCH - 60), POOL.key, 8)
-    assert "ChurnRail" in codes(fleet, options(moves=(just_now,)))
+    blocked = consolidation(fleet, options(moves=(just_now,))).blocked
+    assert {one.until for one in blocked if one.code == "ChurnRail"} == {EPOCH - 60 + 3600}
     long_ago = replace(just_now, at=UnixSeconds(EPOCH - 3700))
     assert len(consolidation(fleet, options(moves=(long_ago,))).commands) >= 1
 

@@ -21,7 +21,9 @@ class Offerings:
     shown: Offered
     _published: object = field(default=None, init=False)
 
-    def publish(self, offered: Mapping[PoolKey, tuple[InstanceType, ...]], used: Callable[[], Collection[str]]) -> None:
+    def publish(
+        self, offered: Mapping[PoolKey, Mapping[str, InstanceType]], used: Callable[[], Collection[str]]
+    ) -> None:
         """Write what pools can get; `used` are the types that nodes are made of."""
         if self.shown == "off":
             return
@@ -30,7 +32,10 @@ class Offerings:
             return
         self._published = (dict(offered), names)
         types = {
-            each.name: each for listed in offered.values() for each in listed if names is None or each.name in names
+            each.name: each
+            for listed in offered.values()
+            for each in listed.values()
+            if names is None or each.name in names
         }
         self._write(types.values())
 

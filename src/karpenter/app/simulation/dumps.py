@@ -72,7 +72,11 @@ def _claim_of(view: NodeView, pool: PoolView) -> NodeClaim:
 
 
 def _with_drift(claim: NodeClaim, pool: PoolView, now: UnixSeconds) -> NodeClaim:
-    found = None if claim.is_true(DRIFTED) else drifted(claim, pool.pool, pool.instance_types, now=now)
+    found = (
+        None
+        if claim.is_true(DRIFTED)
+        else drifted(claim, pool.pool, {found.name: found for found in pool.instance_types}, now=now)
+    )
     if found is None:
         return claim
     condition = Condition(DRIFTED, "True", found.reason, found.message, to_rfc3339(now))

@@ -34,16 +34,19 @@ class Allowance:
             for view in snapshot.pools
         }
         self._moved: Counter[PoolKey] = Counter()
+        self._eased_at: dict[PoolKey, UnixSeconds] = {}
         for move in past.moves:
             if move.at > snapshot.taken_at - _HOUR_S:
                 self._moved[move.pool] += move.pods
+                eased_at = UnixSeconds(move.at + _HOUR_S)
+                self._eased_at[move.pool] = min(eased_at, self._eased_at.get(move.pool, eased_at))
         self._most = _most_pods(snapshot, policy)
 
     def copy(self) -> Allowance:
         """Return an allowance of its own with as much left."""
         other = object.__new__(Allowance)
         other._policy, other._nodes, other._moved = self._policy, dict(self._nodes), Counter(self._moved)
-        other._most = self._most
+        other._most, other._eased_at = self._most, self._eased_at
         return other
 
     def objection(self, candidate: Candidate) -> Blocked | None:
@@ -54,7 +57,7 @@ class Allowance:
         moved, most = self._moved[key], self._most.get(key, 0.0)
         if self._policy.rails and moved and moved + len(candidate.pods) > most:
             message = f"{moved} pods of {key} move within this hour, and no more than {most:g} may"
-            return stays(candidate, "ChurnRail", message)
+            return stays(candidate, "ChurnRail", message, until=self._eased_at.get(key))
         return None
 
     def take(self, candidate: Candidate) -> None:
