@@ -103,6 +103,11 @@ class Market:
         hour = max(0, int((self._clock.now() - self._started_at) // STEP_S))
         return hour - hour % self.settings.price_hours
 
+    @property
+    def price_since(self) -> UnixSeconds:
+        """When the prices of now began to hold."""
+        return UnixSeconds(self._started_at + self.price_step * STEP_S)
+
     def price(self, key: OfferingKey) -> float | None:
         """Return USD per hour now; None for what is not sold."""
         return self._prices.price(key, self.price_step)
