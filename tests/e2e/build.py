@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 
 MODULE = Path(__file__).parent / "controlplane"
 HELM = "helm.sh/helm/v3/cmd/helm"
+SMALL_MODULE = "github.com/spf13/pflag"
 PROGRAMS = (
     "etcd",
     "kube-apiserver",
@@ -99,6 +100,17 @@ def only_one(cache: Path) -> Iterator[None]:
         yield
 
 
+def is_possible() -> bool:
+    """Return whether this machine can build at all: Go is here, and a small module can be fetched anew."""
+    if shutil.which("go") is None:
+        return False
+    with TemporaryDirectory() as empty:
+        command = ["go", "mod", "download", "-modcacherw", f"{SMALL_MODULE}@{version(SMALL_MODULE)}"]
+        environment = {**os.environ, "GOMODCACHE": empty}
+        done = subprocess.run(command, cwd=MODULE, env=environment, stdin=subprocess.DEVNULL, check=False)
+    return done.returncode == 0
+
+
 def compile_into(unfinished: Path) -> None:
     """Compile the two binaries into `bin/` and link the names of the first to it."""
     binaries = unfinished / "bin"
@@ -110,7 +122,12 @@ def compile_into(unfinished: Path) -> None:
 
 
 def main() -> None:
-    """Build, print the folder, and end with status 1 if there is something wrong with that."""
+    """Build, print the folder, and end with status 1 if there is something wrong with that.
+
+    With `--is-possible` build nothing, and end with status 1 on a machine that cannot.
+    """
+    if sys.argv[1:] == ["--is-possible"]:
+        sys.exit(0 if is_possible() else 1)
     try:
         print(build())
     except FileNotFoundError as missing:

@@ -31,7 +31,7 @@ def pod_manifest(pod: core.Pod, namespace: str) -> dict[str, Any]:
     spec = without_empties(msgspec.to_builtins(pod.spec))
     for assigned in ("nodeName", "priority"):
         spec.pop(assigned, None)
-    metadata = {"name": pod.metadata.name, "namespace": namespace}
+    metadata: dict[str, Any] = {"name": pod.metadata.name, "namespace": namespace}
     for field in ("labels", "annotations"):
         if given := getattr(pod.metadata, field):
             metadata[field] = dict(given)
@@ -59,7 +59,7 @@ def config_maps(namespace: str, names: Iterable[str]) -> list[dict[str, Any]]:
 
 async def create_all(kube: KubeClient, manifests: Iterable[Mapping[str, Any]]) -> None:
     """Create pods, nodes and config maps, many at a time."""
-    kinds = {resource.kind: resource for resource in (PODS, NODES, CONFIG_MAPS)}
+    kinds: dict[str, Resource[Any]] = {resource.kind: resource for resource in (PODS, NODES, CONFIG_MAPS)}
 
     async def create(manifest: Mapping[str, Any]) -> None:
         namespace = manifest["metadata"].get("namespace", "")
@@ -81,11 +81,11 @@ async def delete_all(kube: KubeClient, resource: Resource[T], objects: Iterable[
     await many_at_a_time(delete(key_of(each)) for each in objects)
 
 
-async def many_at_a_time(calls: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def many_at_a_time(calls: Iterable[Coroutine[Any, Any, Any]]) -> None:
     """Await all calls, `AT_ONCE` at a time."""
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def wait_for(call: Coroutine[Any, Any, None]) -> None:
+    async def wait_for(call: Coroutine[Any, Any, Any]) -> None:
         async with gate:
             await call
 
@@ -94,7 +94,7 @@ async def many_at_a_time(calls: Iterable[Coroutine[Any, Any, None]]) -> None:
             tasks.create_task(wait_for(call))
 
 
-async def until(condition: Callable[[], Awaitable[Any]], what: str, *, deadline_s: float = DEADLINE_S) -> Any:
+async def until(condition: Callable[[], Awaitable[T | None]], what: str, *, deadline_s: float = DEADLINE_S) -> T:
     """Wait until `condition` returns something true and return that. Raises AssertionError naming `what`."""
     end = time.monotonic() + deadline_s
     while not (found := await condition()):
@@ -124,7 +124,7 @@ async def judged(kube: KubeClient, namespace: str, *, quiet_s: float = 2.0) -> d
 
     A pod may be found unschedulable and placed later, when others are: only what stays so for `quiet_s` counts.
     """
-    seen: dict[ObjectKey, str] | None = None
+    seen: dict[ObjectKey, str | None] = {}
     since = time.monotonic()
 
     async def settled() -> dict[ObjectKey, str] | None:
@@ -132,9 +132,10 @@ async def judged(kube: KubeClient, namespace: str, *, quiet_s: float = 2.0) -> d
         verdicts = {pod.metadata.key: verdict(pod) for pod in (await kube.list(PODS, namespace=namespace)).items}
         if verdicts != seen:
             seen, since = verdicts, time.monotonic()
-        placed = bool(verdicts) and all(verdicts.values())
-        decided = bool(verdicts) and None not in verdicts.values()
-        return verdicts if placed or (decided and time.monotonic() - since >= quiet_s) else None
+        decided = {key: node for key, node in verdicts.items() if node is not None}
+        if not verdicts or len(decided) < len(verdicts):
+            return None
+        return decided if all(decided.values()) or time.monotonic() - since >= quiet_s else None
 
     return await until(settled, f"every pod of {namespace} bound or found unschedulable")
 

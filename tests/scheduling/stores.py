@@ -5,7 +5,7 @@ from typing import Any
 
 from karpenter.model import core, labels
 from karpenter.model.core import Pod
-from karpenter.model.meta import ObjectMeta
+from karpenter.model.meta import ObjectMeta, SelectorExpression
 from karpenter.model.storage import (
     CSINode,
     CSINodeDriver,
@@ -59,7 +59,7 @@ def a_volume(
     reached = [*terms, *([{labels.ZONE: (zone,)}] if zone else [])]
     selector = core.NodeSelector(
         tuple(
-            core.NodeSelectorTerm(tuple(core.SelectorExpression(key, "In", tuple(v)) for key, v in term.items()))
+            core.NodeSelectorTerm(tuple(SelectorExpression(key, "In", tuple(v)) for key, v in term.items()))
             for term in reached
         )
     )

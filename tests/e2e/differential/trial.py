@@ -19,7 +19,7 @@ from karpenter.runtime.kube import PODS, Invalid, KubeClient, NotFound
 from karpenter.scheduling import Demand, Solution, solve
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from tests.e2e.differential.cluster import RealCluster
-from tests.e2e.pods import create_all, judged, many_at_a_time, pod_manifest
+from tests.e2e.pods import create_all, judged, many_at_a_time, pod_manifest, until
 from tests.scheduling.mixtures import Mixture, a_mixture
 from tests.sim.scheduler.worlds import World, WrittenSurroundings
 
@@ -105,6 +105,8 @@ class _Trial:
         launched = await self._launch(solution)
         planned = _places(solution, launched)
         if self._arrival == "held":
+            if self._hints:
+                await until(lambda: self._are_told(planned), f"hints to the pods of {self._cluster.group}")
             await self._let_go()
         bound = await self._bound()
         disputed = await self._disputes()
@@ -164,6 +166,10 @@ class _Trial:
                     with suppress(Invalid, NotFound):  # it has been bound meanwhile
                         await kube.patch(PODS, pod.metadata.name, hint, namespace=namespace, subresource="status")
             await asyncio.sleep(0.1)
+
+    async def _are_told(self, planned: Mapping[str, str]) -> bool:
+        told = {pod.metadata.name: pod.status.nominated_node_name for pod in await self._cluster.pods()}
+        return all(told[name] == node for name, node in planned.items())
 
     def stop_hinting(self) -> None:
         if self._hinting is not None:

@@ -322,7 +322,7 @@ def test_warnings_are_printed(kubectl) -> None:
 
 def test_what_the_cluster_is(kubectl) -> None:
     assert "is running at https://127.0.0.1" in kubectl.run("cluster-info")
-    assert "Server Version: v1.32" in kubectl.run("version")
+    assert "Server Version: v1.36" in kubectl.run("version")
     served = kubectl.run("api-resources", "--no-headers")
     assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in [line.split() for line in served.splitlines()]
     assert kubectl.run("api-resources", "--namespaced=false", "-o", "name").splitlines()[0] == "namespaces"

@@ -28,7 +28,7 @@ _SCALARS: Final[dict[str, dict[str, Any]]] = {
     "int-or-string": {"oneOf": [{"type": "integer"}, {"type": "string"}], "format": "int-or-string"},
     "any": {},
 }
-_VERSION: Final = "v1.32"
+_VERSION: Final = "v1.36"
 _QUERY: Final = ("dryRun", "fieldManager", "fieldValidation", "force", "pretty")
 _PATCHES: Final = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC: Final = "application/strategic-merge-patch+json"

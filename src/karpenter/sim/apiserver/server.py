@@ -32,8 +32,8 @@ log = logs.get("apiserver")
 
 _VERSION: Final = {
     "major": "1",
-    "minor": "32",
-    "gitVersion": "v1.32.4+pykarpenter",
+    "minor": "36",
+    "gitVersion": "v1.36.3+pykarpenter",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "2026-11-30T00:00:00Z",

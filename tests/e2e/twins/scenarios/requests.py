@@ -42,6 +42,12 @@ def refusals_have_reasons_and_details(cluster: Cluster) -> None:
 
 
 @scenario
+def the_version_is_the_one_that_it_behaves_like(cluster: Cluster) -> None:
+    """The patch release too: tools decide by it what they may ask for."""
+    cluster.http("GET", "/version", only=lambda told: told["gitVersion"].partition("+")[0])
+
+
+@scenario
 def an_expired_token_of_a_list_is_gone(cluster: Cluster) -> None:
     cluster.http("GET", f"{CONFIGS}?resourceVersion=1&resourceVersionMatch=Exact")
     cluster.http("GET", f"{CONFIGS}?resourceVersion=1&resourceVersionMatch=Sometimes")
