@@ -13,9 +13,9 @@ _ERROR = (
 class CannedEc2:
     """Serves until closed. Operations without an answer are refused as `InternalError`."""
 
-    def __init__(self, answers: Mapping[str, str | tuple[str, str]] | None = None) -> None:
-        """`answers` maps an operation to the XML within its answer, or to code and message of an error."""
-        self.answers = dict(answers or {})
+    def __init__(self) -> None:
+        self.answers: Mapping[str, str | tuple[str, str]] = {}
+        """An operation to the XML within its answer, or to code and message of an error."""
         self.asked: list[dict[str, str]] = []
         """The parameters of each request, in order."""
         canned = self

@@ -15,6 +15,7 @@ from karpenter.model import labels
 from karpenter.model.aws.aliases import image_parameters
 from karpenter.model.requirements import Requirement, Requirements
 from karpenter.runtime.clock import LoopClock
+from tests.aws.images import an_image
 from tests.awsbuilders import REGION, an_aws_node_class, terms
 
 pytestmark = pytest.mark.real_time
@@ -23,23 +24,6 @@ pytestmark = pytest.mark.real_time
 @pytest.fixture
 def amis(aws: AwsSession, clock: LoopClock) -> Amis:
     return Amis(aws, clock, version=lambda: "1.32")
-
-
-async def an_image(
-    aws: AwsSession, name: str, *, arch: str = "x86_64", created: str = "2023-01-01", **tags: str
-) -> str:
-    """Return the id of a new image of our own account."""
-    made = await aws.call(
-        "ec2", "RegisterImage", Name=name, Architecture=arch, RootDeviceName="/dev/xvda", VirtualizationType="hvm"
-    )
-    identity = made["ImageId"]
-    if tags:
-        await aws.call(
-            "ec2", "CreateTags", Resources=[identity], Tags=[{"Key": k, "Value": v} for k, v in tags.items()]
-        )
-    image = ec2_backends[DEFAULT_ACCOUNT_ID][REGION].amis[identity]
-    image.creation_date, image.architecture = datetime.fromisoformat(created), arch
-    return identity
 
 
 def publish(path: str, value: str) -> None:

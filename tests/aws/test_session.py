@@ -19,11 +19,15 @@ async def test_an_error_of_aws_keeps_its_code(aws: AwsSession) -> None:
     assert error_code(caught.value) == "InvalidInstanceID.NotFound"
 
 
-async def test_missing_credentials_are_said_to_be_missing(monkeypatch: pytest.MonkeyPatch, aws: AwsSession) -> None:
+async def test_missing_credentials_are_said_to_be_missing(
+    monkeypatch: pytest.MonkeyPatch, moto_url: str, credentials: None
+) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
+    nobody = AwsSession(region=REGION, endpoint_url=moto_url)
     with pytest.raises(UnauthorizedError, match="DescribeVpcs: there are no AWS credentials; give the service account"):
-        await aws.call("ec2", "DescribeVpcs")
+        await nobody.call("ec2", "DescribeVpcs")
+    nobody.close()
 
 
 async def test_a_server_that_is_not_there_is_an_error_of_the_cloud(aws: AwsSession) -> None:

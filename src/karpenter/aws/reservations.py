@@ -46,7 +46,7 @@ class Reservations:
     async def find(self, node_class: AwsNodeClass) -> tuple[Reservation, ...]:
         """Return the active reservations that a class selects, by id; none where it selects none. Raises CloudError."""
         terms = node_class.other.get(_SELECTOR)
-        if not isinstance(terms, Sequence) or not terms:
+        if not isinstance(terms, Sequence) or not selects_reservations(node_class):
             return ()
         asked = [_request(term) for term in terms]
         key = repr(asked)
@@ -117,3 +117,8 @@ def _request(term: Mapping[str, Any]) -> dict[str, Any]:
     filters = [*given, *tag_filters(term.get("tags") or {}), {"Name": "state", "Values": ["active"]}]
     ids = {"CapacityReservationIds": [term["id"]]} if term.get("id") else {}
     return {**ids, "Filters": filters}
+
+
+def selects_reservations(node_class: AwsNodeClass) -> bool:
+    """Return whether a class selects reservations at all."""
+    return bool(node_class.other.get(_SELECTOR))

@@ -12,6 +12,7 @@ from karpenter.model import labels
 from karpenter.model.aws.allocatable import Build
 from karpenter.model.aws.catalog import AwsCatalog, Image, InstanceTypeRecord
 from karpenter.model.aws.classstatus import ClassReport, Selected, is_there, problems, selects_nothing
+from karpenter.model.aws.drift import MachineParts, SelectedParts, drifted_part
 from karpenter.model.aws.families import FAMILIES
 from karpenter.model.aws.instancetypes import InstanceTypeCache
 from karpenter.model.aws.nodeclass import AwsNodeClass
@@ -177,15 +178,16 @@ class Ec2Supply:
         except NodeClassNotReadyError:
             return None  # a class that cannot be resolved says nothing about the nodes it once gave (spec v1 A-50)
         record = self._catalog.records.get(instance.offering.instance_type)
-        image = resolved.images.for_type(record) if record else None
+        image = resolved.images.for_type(record) if record and not order.node_class.launch_template else None
         has = instance.blueprint
-        if image is not None and image.id != has.image_id and not order.node_class.launch_template:
-            return "AMIDrift"
-        if {group.id for group in resolved.security_groups} != set(has.security_group_ids):
-            return "SecurityGroupDrift"
-        if has.subnet_id not in {subnet.id for subnet in resolved.subnets}:
-            return "SubnetDrift"
-        return None
+        return drifted_part(
+            MachineParts(has.image_id, has.subnet_id, frozenset(has.security_group_ids)),
+            SelectedParts(
+                image_id=image.id if image else None,
+                subnet_ids=frozenset(subnet.id for subnet in resolved.subnets),
+                security_group_ids=frozenset(group.id for group in resolved.security_groups),
+            ),
+        )
 
 
 def _listed(image: Image) -> dict[str, object]:

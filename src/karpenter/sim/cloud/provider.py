@@ -20,6 +20,7 @@ from karpenter.cloud.provider import Capabilities, GroupKind
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
 from karpenter.model import labels
 from karpenter.model.aws.classstatus import ClassReport
+from karpenter.model.aws.drift import is_of_another_class
 from karpenter.model.aws.launch import FLEXIBLE_ENOUGH, LaunchPlan, plan_launch
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.nodetemplate import inline_node_class
@@ -132,7 +133,7 @@ class SimulatedCloud:
             order = self._order_of(claim)
         except NodeClassNotReadyError:
             return None
-        if _is_of_another_class(claim, order):
+        if is_of_another_class(claim, order.node_class):
             return "NodeClassDrift"
         return self._supply.drift_reason(order, instance)
 
@@ -277,11 +278,3 @@ def _error(operation: str, fault: Fault) -> CloudError:
             return UnauthorizedError(f"simulated fault: not authorized to {operation}")
         case _:
             return LaunchError(fault.code, what) if operation == "create" else CloudError(what)
-
-
-def _is_of_another_class(claim: NodeClaim, order: Order) -> bool:
-    """Return whether the class was edited since; where one side has no digest, or another kind, nobody can say."""
-    now, then = (order.node_class.hash_annotations if order.node_class else {}), claim.metadata.annotations
-    if not now or then.get(labels.NODE_CLASS_HASH_VERSION) != now[labels.NODE_CLASS_HASH_VERSION]:
-        return False
-    return then.get(labels.NODE_CLASS_HASH) != now[labels.NODE_CLASS_HASH]
