@@ -6,7 +6,7 @@ from karpenter.model.meta import ObjectMeta
 from karpenter.model.requirements import Requirement
 from karpenter.scheduling import Options
 from tests.builders import a_container, a_daemon, a_pod, a_pool
-from tests.scheduling.toys import FREE, machines, on_demand, pods, solved
+from tests.scheduling.toys import FREE, machines, on_demand, pods, solved, toys
 
 EVERYWHERE = [{"operator": "Exists"}]
 
@@ -105,6 +105,24 @@ def test_the_machine_of_each_pool_carries_that_pools_daemons() -> None:
 def test_the_requests_of_a_claim_are_those_of_pods_and_daemons() -> None:
     (plan,) = solved(pods(2), daemons=[a_daemon(cpu="100m", memory="64Mi")]).new_claims
     assert plan.requests == {"cpu": 2100, "memory": 2 * 2**30 + 64 * 2**20, "pods": 3}
+
+
+def test_a_label_that_would_bring_a_machine_more_daemons_than_it_has_room_for_is_ruled_out() -> None:
+    pool = a_pool(requirements=[Requirement.of("team", "Exists")])
+    not_red = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["red"]}]}
+    picky = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [not_red]}}}
+    solution = solved(
+        [
+            a_pod("plain", cpu="1500m"),
+            a_pod("picky", cpu="1500m", affinity=picky),
+            a_pod("red", cpu="100m", node_selector={"team": "red"}),
+        ],
+        pools=[pool],
+        types=toys("c.2"),
+        daemons=[a_daemon(cpu="1500m", node_selector={"team": "red"})],
+    )
+    wanted = {pod.metadata.name: plan.requirements["team"] for plan in solution.new_claims for pod in plan.pods}
+    assert {name: wanted[name].allows("red") for name in wanted} == {"plain": False, "picky": False, "red": True}
 
 
 def test_many_small_machines_would_each_pay_for_the_daemon() -> None:

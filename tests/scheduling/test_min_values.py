@@ -77,6 +77,11 @@ def test_pods_with_rules_of_their_own_do_not_narrow_the_choice_of_others() -> No
     assert solution.unschedulable == ()
 
 
+def test_pods_without_a_zone_of_their_own_join_those_that_have_one() -> None:
+    placed = [a_pod("placed", cpu="1", node_selector={labels.ZONE: "b"}), a_pod("free", cpu="1")]
+    assert len(solved(placed, pools=[choosy(2)], types=toys("c.4", "m.4")).new_claims) == 1
+
+
 def test_a_short_list_still_has_the_values() -> None:
     """S-46, with the claim kept: the list is chosen so that it has them."""
     options = Options(max_instance_types=3)

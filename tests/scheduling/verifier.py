@@ -33,7 +33,7 @@ def breaches(snapshot: Snapshot, demand: Demand, solution: Solution, options: Op
         *_every_pod_once(demand, solution, homes),
         *(breach for home in homes.values() if home.view for breach in _node(snapshot, home.view, home)),
         *(breach for plan in solution.new_claims for breach in claims.breaches(plan, fleet.of(plan), options)),
-        *_limits(snapshot, solution),
+        *_limits(snapshot, solution, options),
         *neighbours.breaches(list(homes.values()), snapshot.namespaces),
         *storage.breaches(list(homes.values()), snapshot.volumes),
     ]
@@ -133,7 +133,9 @@ def _daemons_to_come(snapshot: Snapshot, view: NodeView) -> dict[str, int]:
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def _limits(snapshot: Snapshot, solution: Solution) -> Iterator[str]:
+def _limits(snapshot: Snapshot, solution: Solution, options: Options) -> Iterator[str]:
+    if options.max_nodes is not None and len(solution.new_claims) > options.max_nodes:
+        yield f"{len(solution.new_claims)} new nodes, at most {options.max_nodes} wanted"
     for view in snapshot.pools:
         types = {kind.name: kind for kind in view.instance_types}
         plans = [plan for plan in solution.new_claims if plan.pool == view.pool.key]

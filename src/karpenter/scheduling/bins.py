@@ -18,6 +18,8 @@ from karpenter.scheduling.nodes import Nodes
 from karpenter.scheduling.rules import NodeRule
 from karpenter.scheduling.sharing import SharedVolumes
 
+_NO_CODES: frozenset[bytes] = frozenset()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
@@ -50,7 +52,7 @@ class Bins:
         self._room = room
         self._column = np.full(self.size, -1, dtype=np.int64)
         self._places = np.zeros((self.size, *columns.price.shape[1:]), dtype=np.bool_)
-        self._codes: dict[int, bytes] = {}
+        self._codes: dict[int, frozenset[bytes]] = {}
         """What the pods of a machine leave of columns that minValues bind."""
         self._rules: dict[int, frozenset[NodeRule]] = {}
         self._rule_sets: dict[frozenset[NodeRule], frozenset[NodeRule]] = {}
@@ -98,9 +100,16 @@ class Bins:
             cap = constraint.room(item, rows)
             if cap is not None:
                 np.minimum(copies, cap, out=copies)
-        return np.where(self._admits(item.rule, rows), np.maximum(copies, 0), 0).astype(np.int64)
+        return np.where(self.admits(item.rule, rows), np.maximum(copies, 0), 0).astype(np.int64)
 
-    def _admits(self, rule: NodeRule, rows: slice) -> Bools:
+    def could_hold(self, request: Floats) -> Bools:
+        """Return which of the opened machines would have room for an amount (R) if nothing were on them."""
+        is_open: Bools = np.all(self.room[self.new] >= 0, axis=1)
+        holds: Bools = np.all(self.columns.room[self.column[self.new]] >= request, axis=1)
+        return is_open & holds
+
+    def admits(self, rule: NodeRule, rows: slice) -> Bools:
+        """Return which bins of these rows pods of a rule may join."""
         column = self.column[rows]
         admits = np.zeros(len(column), dtype=np.bool_)
         is_node = column < 0
@@ -111,9 +120,10 @@ class Bins:
             open_places = self.places[rows][known:] & self.columns.row(rule)[column[known:]]
             admits[known:] = open_places.any(axis=(1, 2))
         if self.columns.peers:
-            mine = self.columns.code(rule)
+            mine = {self.columns.code(rule)}
             for at in np.flatnonzero(admits).tolist():
-                admits[at] = self._codes.get(first + at, mine) == mine
+                codes = self._codes.get(first + at)
+                admits[at] = codes is None or self.columns.nested(codes | mine)
         return admits
 
     def fill(self, item: Item, rows: slice, scale: Floats) -> int:
@@ -150,7 +160,7 @@ class Bins:
         if row >= len(self.nodes) and not any(share.item.rule is item.rule for share in self.shares[row]):
             self._places[row] &= self.columns.row(item.rule)[self._column[row]]
             if self.columns.peers and int(self._column[row]) in self.columns.peers:
-                self._codes[row] = self.columns.code(item.rule)
+                self._codes[row] = self._codes.get(row, _NO_CODES) | {self.columns.code(item.rule)}
         for constraint in self._constraints:
             constraint.put(row, item, count)
         self.shares[row].append(Share(item, count))
@@ -216,7 +226,7 @@ class Bins:
         self._room[row] = self.columns.room[column] - load
         self._places[row] = places
         if column in self.columns.peers:
-            self._codes[row] = self.columns.code(self.shares[row][0].item.rule)
+            self._codes[row] = frozenset(map(self.columns.code, self.rules(row)))
 
     def _grow(self, more: int) -> None:
         self._room = np.concatenate((self._room, np.zeros((more, self._room.shape[1]))))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import pairwise, repeat
 from types import MappingProxyType
 
 import numpy as np
@@ -57,6 +57,7 @@ class Columns:
     _open: dict[NodeRule, Bools] = field(default_factory=dict)
     _holding: dict[bytes, Bools] = field(default_factory=dict)
     _codes: dict[NodeRule, bytes] = field(default_factory=dict)
+    _nested: dict[frozenset[bytes], bool] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lane)
@@ -83,6 +84,18 @@ class Columns:
         """Return what daemons take of a machine of this column."""
         load, at = self.loads[self.lane[column]], self.kind[column]
         return add(*(daemon.requests for daemon, types in load.counts if types[at])) if load.counts else {}
+
+    def kept_light(self, lane: int, wanted: Requirements) -> Requirements:
+        """Return what is wanted of a machine of a lane without the labels that would bring it more daemons.
+
+        A label that nobody decides may come up with any value; in this lane there is only room for the daemons of some.
+        """
+        mine, daemons = self.lanes[lane], {id(daemon) for daemon, _ in self.loads[lane].counts}
+        for other, load in zip(self.lanes, self.loads, strict=True):
+            is_heavier = any(id(daemon) not in daemons for daemon, _ in load.counts)
+            if is_heavier and other.view is mine.view and wanted.compatible(other.requirements):
+                wanted = wanted.intersect((mine.apart_from(other),))
+        return wanted
 
     def taken(self, ports: Sequence[Port]) -> Bools:
         """Return the columns on which a daemon takes one of these host ports (N)."""
@@ -151,10 +164,22 @@ class Columns:
         return within(self.spectra.get(lane, ()), places, zones=self.zones, capacity_types=self.capacity_types)
 
     def code(self, rule: NodeRule) -> bytes:
-        """Return what a rule leaves of the columns that minValues bind: only pods with equal codes may share these."""
+        """Return what a rule leaves of the columns that minValues bind."""
         found = self._codes.get(rule)
         if found is None:
             found = self._codes[rule] = self.row(rule)[list(self.peers)].tobytes()
+        return found
+
+    def nested(self, codes: frozenset[bytes]) -> bool:
+        """Return whether of any two codes one leaves no more than both together do.
+
+        Each rule by itself leaves enough to choose from; so do rules together whose codes are nested, and those of them
+        that stay when pods go.
+        """
+        found = self._nested.get(codes)
+        if found is None:
+            left = sorted((np.frombuffer(code, np.bool_) for code in codes), key=np.count_nonzero)
+            found = self._nested[codes] = all(not (less & ~more).any() for less, more in pairwise(left))
         return found
 
     def places(self, term: Requirements) -> Bools:

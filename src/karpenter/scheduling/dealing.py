@@ -7,9 +7,9 @@ keeps a spread whatever the order in which pods are bound. Source: spec v1alpha5
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import product, starmap
 from typing import Protocol, TypeAlias
 
 from karpenter.model.requirements import Requirement, Requirements
@@ -20,6 +20,9 @@ from karpenter.scheduling.rules import NodeRule
 
 Domains: TypeAlias = tuple[tuple[str, str], ...]
 """Label keys with the values dealt, sorted by key; a label that the nodes lack is left out."""
+
+Bound: TypeAlias = tuple[str, tuple[Requirements, ...]]
+"""The label that a rule is about, and the nodes on which it counts pods where these are not all."""
 
 
 class Reach(Protocol):
@@ -86,7 +89,7 @@ class DomainRules:
     reach: Reach
     _load: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Copies dealt to each domain, to level what no rule levels."""
-    _spots: dict[tuple[NodeRule, bytes, bool, tuple[str, ...]], list[Spot]] = field(default_factory=dict)
+    _spots: dict[tuple[NodeRule, bytes, bool, tuple[Bound, ...]], list[Spot]] = field(default_factory=dict)
     _as_of: int = -1
     """The version of `reach` that the spots were looked up in."""
 
@@ -165,34 +168,57 @@ class DomainRules:
 
     def _options(self, wait: Wait, ties: Sequence[DomainTie], without: Collection[Domains]) -> list[Option]:
         """Return the combinations of domains in which a copy could be placed at all, sorted."""
-        keys = tuple(sorted(set().union(*(tie.keys for tie in ties))))
         needed = {tie.group.term.key for tie in ties if tie.owner and tie.group.term.kind != "anti"}
         return [
             Option(spot, _marks(ties, dict(spot.domains)))
-            for spot in self._reached(wait, keys)
+            for spot in self._reached(wait, tuple(dict.fromkeys((tie.group.term.key, tie.filter) for tie in ties)))
             if spot.domains not in without and needed <= {key for key, _ in spot.domains}
         ]
 
-    def _reached(self, wait: Wait, keys: tuple[str, ...]) -> list[Spot]:
+    def _reached(self, wait: Wait, bound: tuple[Bound, ...]) -> list[Spot]:
         """Return the spots of copies with this rule and request: many classes have the same."""
         if self._as_of != self.reach.version:
             self._spots.clear()
             self._as_of = self.reach.version
-        rule = wait.rule
-        known = rule, wait.request.tobytes(), wait.may_launch, keys
+        known = wait.rule, wait.request.tobytes(), wait.may_launch, bound
         found = self._spots.get(known)
         if found is None:
-            found = self._spots[known] = []
-            for chosen in product(*(self._values(rule, key) for key in keys)):
-                decided = dict(zip(keys, chosen, strict=True))
-                domains = tuple((key, value) for key, value in decided.items() if value is not None)
-                narrowed = rule.within(dict(domains))
-                if len(domains) < len(keys):
-                    lacking = (Requirement.of(key, "DoesNotExist") for key in keys if decided[key] is None)
-                    narrowed = narrowed.narrowed(Requirements(lacking))
-                if self.reach(wait, narrowed):
-                    found.append(Spot(domains, narrowed, self.map.cost(narrowed, wait.request)))
+            spots = (
+                Spot(domains, rule, self.map.cost(rule, wait.request))
+                for domains, rule in self._combinations(wait.rule, bound)
+                if self.reach(wait, rule)
+            )
+            found = self._spots[known] = sorted(spots, key=lambda spot: spot.domains)
         return found
+
+    def _combinations(self, rule: NodeRule, bound: Sequence[Bound]) -> Iterator[tuple[Domains, NodeRule]]:
+        """Yield ways to decide every label that rules depend on, and the narrower rule for each.
+
+        Of the labels by which a spread only chooses whom it counts, values that make no difference to it stay together.
+        """
+        keys = sorted({key for key, _ in bound})
+        for chosen in product(*([(value,) for value in self._values(rule, key)] for key in keys)):
+            decided = dict(zip(keys, chosen, strict=True))
+            filters = [term for key, terms in bound if decided[key] != (None,) for term in terms]
+            others = sorted(set().union(*filters).difference(keys))
+            for more in product(*(self._alike(rule, key, filters) for key in others)):
+                values = decided | dict(zip(others, more, strict=True))
+                yield (
+                    tuple((key, first) for key, (first, *_) in sorted(values.items()) if first is not None),
+                    rule.narrowed(Requirements(starmap(_among, values.items()))),
+                )
+
+    def _alike(self, rule: NodeRule, key: str, filters: Sequence[Requirements]) -> Iterable[tuple[str | None, ...]]:
+        """Return the values that nodes and new machines may have of a label, those together that pass equal filters."""
+        asked = [term[key] for term in filters if key in term]
+        groups: dict[tuple[bool, ...], tuple[str | None, ...]] = {}
+        for value in self._values(rule, key):
+            if value is None:
+                yield (None,)
+            else:
+                passed = tuple(requirement.allows(value) for requirement in asked)
+                groups[passed] = (*groups.get(passed, ()), value)
+        yield from groups.values()
 
     def _values(self, rule: NodeRule, key: str) -> list[str | None]:
         """Return the values that nodes and new machines may have of a label, None where some have no such label."""
@@ -246,6 +272,11 @@ class DomainRules:
             sum(self._load[entry] for entry in spot.domains),
             spot.domains,
         )
+
+
+def _among(key: str, values: Sequence[str | None]) -> Requirement:
+    named = [value for value in values if value is not None]
+    return Requirement.of(key, "In", named) if named else Requirement.of(key, "DoesNotExist")
 
 
 def _is_open(option: Option) -> bool:

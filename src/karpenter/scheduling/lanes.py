@@ -34,6 +34,12 @@ class Lane:
     tier: int
     """Position of the pool's weight among all weights, the heaviest first."""
 
+    def apart_from(self, other: Lane) -> Requirement:
+        """Return what a machine of this lane has to meet so that it is none of another of the pool."""
+        key = next(key for key, value in self.requirements.items() if value != other.requirements.get(key))
+        values = other.requirements[key].values if key in other.requirements else ()
+        return Requirement.of(key, "NotIn", values) if values else Requirement.of(key, "Exists")
+
 
 def can_launch(view: PoolView) -> bool:
     """Return whether the pool takes part in opening nodes: ready, with types, and not one of a fixed size (S-65)."""

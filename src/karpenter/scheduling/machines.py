@@ -55,7 +55,7 @@ class Machines:
             joint = np.isfinite(self._columns.price)
             for rule in rules:
                 joint = joint & self._columns.row(rule)
-            if self._columns.peers and len({self._columns.code(rule) for rule in rules}) > 1:
+            if self._columns.peers and not self._columns.nested(frozenset(map(self._columns.code, rules))):
                 joint[list(self._columns.peers)] = False
             least = np.where(joint, self._columns.price, np.inf).min(axis=(1, 2))
             found = self._joint[rules] = joint, least * self._columns.slowness

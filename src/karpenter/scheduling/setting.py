@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -49,7 +49,7 @@ from karpenter.scheduling.settling import Settler
 from karpenter.scheduling.sharing import SharedVolumes
 from karpenter.scheduling.snapshot import PoolView, Snapshot
 from karpenter.scheduling.stores import stores_of
-from karpenter.scheduling.terms import terms_of
+from karpenter.scheduling.terms import Term, terms_of
 from karpenter.scheduling.topology import Scene, rules_of
 from karpenter.scheduling.work import Work
 
@@ -95,6 +95,7 @@ class Setting:
     def _make_columns(self, policy: Policy) -> Columns:
         demands = [term for ladder in self.ladders for level in ladder for term in level.rule.terms]
         demands += _domain_demands(self.ladders, self._snapshot.pools)
+        demands += _filter_demands(self.ladders)
         lanes = lanes_of(self._snapshot.pools, tuple(dict.fromkeys(demands)), well_known=self._well_known)
         return columns_of(
             lanes,
@@ -118,7 +119,7 @@ class Setting:
         domains, hosts = rules_of(self.grouping, self.ladders, scene, reach=reach)
         self._start = Start.of(room, budget)
         volumes = SharedVolumes.of(self._stores, columns.resources)
-        bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
+        bins = reach.bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
         waits = self._waits(columns.resources)
         sizes = sizes_of(columns, waits, nodes=nodes, room=room, policy=self._options.policy)
         machines = Machines(columns, budget, sizes)
@@ -192,7 +193,7 @@ class Setting:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reach:
     """Where there is room for a copy at all; the dealing of domains asks."""
 
@@ -201,6 +202,8 @@ class _Reach:
     nodes: Nodes
     columns: Columns
     budget: Budget
+    bins: Bins = field(init=False)
+    """Machines that are planned may have room where limits let none be launched any more."""
 
     @property
     def version(self) -> int:
@@ -211,7 +214,9 @@ class _Reach:
             new = self.columns.open_to(rule) & self.columns.holding(wait.request) & self.budget.affords()
             if new.any():
                 return True
-        return bool((self.nodes.row(rule) & np.all(self.room >= wait.request, axis=1)).any())
+        if (self.nodes.row(rule) & np.all(self.room >= wait.request, axis=1)).any():
+            return True
+        return bool((self.bins.could_hold(wait.request) & self.bins.admits(rule, self.bins.new)).any())
 
 
 def _ladders(grouping: Grouping, snapshot: Snapshot, policy: Policy) -> list[tuple[Level, ...]]:
@@ -252,6 +257,30 @@ def _domain_demands(ladders: Sequence[Sequence[Level]], pools: Iterable[PoolView
         values = {value for requirement in allowed if not requirement.complement for value in requirement.values}
         asked.extend(Requirements((Requirement.of(key, "In", (value,)),)) for value in sorted(values))
     return asked
+
+
+def _filter_demands(ladders: Iterable[Sequence[Level]]) -> list[Requirements]:
+    """Return, for each label by which a spread chooses the nodes on which it counts, a demand for what it leaves out.
+
+    Without it a machine could come up either way, and nobody could say whether its pods count.
+    """
+    counting = {
+        term
+        for ladder in ladders
+        if any(_counts_by_labels(term) for level in ladder for term in level.terms)
+        for term in ladder[-1].rule.terms
+    }
+    left_out = {
+        Requirement.of(key, "NotIn", requirement.values)
+        for term in counting
+        for key, requirement in term.items()
+        if requirement.operator == "In" and key not in PLACE_KEYS and key != HOSTNAME
+    }
+    return [Requirements((requirement,)) for requirement in sorted(left_out, key=str)]
+
+
+def _counts_by_labels(term: Term) -> bool:
+    return term.kind == "spread" and not term.is_by_host and term.honors_affinity
 
 
 def _request(cls: PodClass, resources: Sequence[str]) -> Floats:

@@ -60,6 +60,7 @@ class Work:
         while True:
             if stop():
                 return False
+            before = self._left()
             promised = self._settle(order, scale)
             if stop():
                 self._take_back(promised)
@@ -74,8 +75,13 @@ class Work:
             self.machines.resize(self.bins)
             returns += left_again
             relaxed = [wait for wait in order if wait.left and self._relax(wait)]
-            if not relaxed and not (left_again and returns <= _MOST_RETURNS):
+            # Some may have waited for others, or for room on what these have opened.
+            in_vain = not 0 < self._left() < before
+            if not relaxed and in_vain and not (left_again and returns <= _MOST_RETURNS):
                 return True
+
+    def _left(self) -> int:
+        return sum(wait.left for wait in self.waits)
 
     # --- nodes --------------------------------------------------------------------------------------------------------
 
