@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from karpenter.aws.errors import cloud_error
+from karpenter.aws.errors import cloud_error, error_code
+from karpenter.aws.limits import CallLimits
+from karpenter.cloud.errors import CloudError, ThrottledError
+from karpenter.runtime.clock import Clock, WallClock
+from karpenter.runtime.metrics import Metrics
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -23,9 +28,21 @@ _READ_TIMEOUT_S: Final = 60.0
 class AwsSession:
     """One region of one account. Clients are made when they are first needed, the SDK is imported then."""
 
-    def __init__(self, *, region: str, endpoint_url: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        region: str,
+        endpoint_url: str | None = None,
+        clock: Clock | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
         """`endpoint_url` stands in for every service's own; None asks the real ones."""
         self.region = region
+        self.calls: Counter[tuple[str, str]] = Counter()
+        """Calls so far, by service and operation; those that failed count as well."""
+        self._clock = clock or WallClock()
+        self._metrics = metrics
+        self._limits = CallLimits(self._clock)
         self._endpoint_url = endpoint_url
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="aws")
         self._clients: dict[str, BaseClient] = {}
@@ -38,10 +55,28 @@ class AwsSession:
     async def call(self, service: str, operation: str, /, **parameters: object) -> Mapping[str, Any]:
         """Call one operation by its API name, `call("ec2", "DescribeSubnets", …)`, and return its answer.
 
-        Raises CloudError; the SDK's own error is its cause.
+        Calls of EC2 are spaced (`CallLimits`). Raises CloudError; the SDK's own error is its cause.
         """
-        call = partial(self._call, service, operation, parameters)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        await self._limits.wait(service, operation)
+        started, code = self._clock.now(), "200"
+        try:
+            call = partial(self._call, service, operation, parameters)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        except ThrottledError as error:
+            self._limits.refused(service, operation)
+            code = error_code(error)
+            raise
+        except CloudError as error:
+            code = error_code(error) or "Unsent"
+            raise
+        finally:
+            self._count(service, operation, code=code, took_s=self._clock.now() - started)
+
+    def _count(self, service: str, operation: str, *, code: str, took_s: float) -> None:
+        self.calls[service, operation] += 1
+        if self._metrics is not None:
+            self._metrics.aws_requests_total.labels(service=service, operation=operation, code=code).inc()
+            self._metrics.aws_request_duration_seconds.labels(service=service, operation=operation).observe(took_s)
 
     def _call(self, service: str, operation: str, parameters: Mapping[str, object]) -> Mapping[str, Any]:
         from botocore import xform_name  # noqa: PLC0415  (lazy: the SDK costs half a second)

@@ -135,6 +135,9 @@ class Metrics(Instruments):
     cloudprovider_instance_type_offering_available = gauge("1 if an offering can be had.", *_OFFERING)
     cloudprovider_instance_type_offering_price_estimate = gauge("Hourly price of an offering, in USD.", *_OFFERING)
 
+    aws_requests_total = counter("Calls of AWS; `code` is 200 or the error's.", "service", "operation", "code")
+    aws_request_duration_seconds = histogram("How long calls of AWS took, retries included.", "service", "operation")
+
     controller_runtime_reconcile_total = counter("Reconciles.", "controller", "result", prefix="")
     controller_runtime_reconcile_errors_total = counter("Reconciles that failed.", "controller", prefix="")
     controller_runtime_terminal_reconcile_errors_total = counter("Errors not retried.", "controller", prefix="")
