@@ -18,6 +18,7 @@ from karpenter.aws.statusfields import status_fields
 from karpenter.cloud.errors import CloudError, NodeClassNotReadyError, UnauthorizedError
 from karpenter.model.aws import classstatus as status
 from karpenter.model.aws.aliases import alias_fault, alias_of
+from karpenter.model.aws.classfaults import class_fault
 from karpenter.model.aws.classstatus import ClassReport, is_there, selects_nothing
 from karpenter.model.aws.cluster import ClusterFacts
 from karpenter.model.aws.nodeclass import AwsNodeClass, SelectorTerm
@@ -95,7 +96,8 @@ class AwsNodeClasses:
     async def resolve(self, node_class: AwsNodeClass) -> ResolvedNodeClass:
         """Return what a class means now; see `NodeClassResolver`."""
         look, conditions, errors = await self._look(node_class)
-        missing = status.problems(conditions)
+        fault = self._fault(node_class)
+        missing = status.problems((*conditions, fault) if fault else conditions)
         if missing:
             raise NodeClassNotReadyError(missing)
         if errors:
@@ -105,13 +107,22 @@ class AwsNodeClasses:
     async def inspect(self, node_class: AwsNodeClass) -> ClassReport:
         """Return what the status of a class is to say."""
         look, conditions, errors = await self._look(node_class)
+        verdict = self._fault(node_class)
         is_whole = not errors and not status.problems(conditions)
-        if is_whole and self._validator is not None and node_class.hash_annotations:
-            conditions = (*conditions, await self._validator.validate(look.resolved(node_class)))
+        if verdict is None and is_whole and self._validator is not None and node_class.hash_annotations:
+            verdict = await self._validator.validate(look.resolved(node_class))
+        conditions = conditions if verdict is None else (*conditions, verdict)
         # What could not be asked for is not known to be gone: the status keeps it.
         was_asked = not errors and not any(one.reason == _UNAUTHORIZED for one in conditions)
         fields = status_fields(look.resolved(node_class)) if was_asked else {}
         return ClassReport(conditions, fields, _LOOK_AGAIN_S)
+
+    def _fault(self, node_class: AwsNodeClass) -> Condition | None:
+        """Return what is wrong whatever the account has (A-16)."""
+        if node_class.ami_family == "AL2023" and not self._cluster().service_cidr:
+            message = "the cluster's service CIDR, which AL2023 nodes must be told, could not be found out"
+            return Condition(status.VALIDATED, "False", "ClusterCIDRResolutionFailed", message)
+        return class_fault(node_class)
 
     async def clean_up(self, node_class: AwsNodeClass) -> None:
         """Delete what was made for a class, which goes (A-3). Raises CloudError."""

@@ -46,6 +46,12 @@ def test_an_account_that_cannot_be_asked_has_not_lost_what_it_had() -> None:
     assert told(rolled_up([unknown], []))["Ready"] == ("Unknown", "CallFailed", "DescribeSubnets is throttled")
 
 
+def test_a_verdict_that_cannot_be_had_is_not_that_something_is_missing() -> None:
+    before = rolled_up([NO_SUBNETS], ())
+    unknown = Condition("ValidationSucceeded", "Unknown", "CallFailed", "CreateFleet is throttled")
+    assert told(rolled_up([is_there("SubnetsReady"), unknown], before))["Ready"][0] == "Unknown"
+
+
 def test_what_breaks_a_rule_is_named_by_the_part_of_the_class() -> None:
     """A-16."""
     paths = {

@@ -34,6 +34,7 @@ _SELECTED: Final = {
     PLACEMENT_GROUP: "placement group",
 }
 _LOOK_AGAIN_S: Final = 60.0
+_NOT_READY: Final = "DependenciesNotReady"
 
 Selected = Literal["SubnetsReady", "SecurityGroupsReady", "AMIsReady", "PlacementGroupReady"]
 
@@ -76,24 +77,26 @@ def rolled_up(report: Sequence[Condition], before: Iterable[Condition]) -> tuple
     known = [_kept(one, before) for one in report]
     needed = [one for one in known if one.type != VALIDATED]
     valid = find_condition(known, VALIDATED) or Condition(VALIDATED, "True")
-    if any(one.status == "False" for one in needed):
-        valid = Condition(VALIDATED, "False", "DependenciesNotReady", "what it selects is not there")
+    if valid.status == "False" and valid.reason != _NOT_READY:
+        pass  # wrong by itself, whatever the account has
+    elif any(one.status == "False" for one in needed):
+        valid = Condition(VALIDATED, "False", _NOT_READY, "what it selects is not there")
     elif any(one.status == "Unknown" for one in needed):
-        valid = Condition(VALIDATED, "Unknown", "DependenciesNotReady", "what it selects is not known yet")
+        valid = Condition(VALIDATED, "Unknown", _NOT_READY, "what it selects is not known yet")
     return (*needed, valid, _ready([*needed, valid]))
 
 
 def _kept(one: Condition, before: Iterable[Condition]) -> Condition:
     """An account that cannot be asked has not lost what it had: machines may go on being launched."""
     present = find_condition(before, one.type) if one.status == "Unknown" else None
-    return one if present is None or present.status == "Unknown" else present
+    return one if present is None or present.status == "Unknown" or present.reason == _NOT_READY else present
 
 
 def _ready(parts: Sequence[Condition]) -> Condition:
     if any(one.status == "False" for one in parts):
         failing = [one for one in parts if one.status == "False"]
         # Validity that fails for want of something says nothing that the thing itself does not say better.
-        told = [one for one in failing if one.reason != "DependenciesNotReady"] or failing
+        told = [one for one in failing if one.reason != _NOT_READY] or failing
         return Condition(READY, "False", "UnhealthyDependents", "; ".join(one.message for one in told))
     unknown = [one for one in parts if one.status == "Unknown"]
     if unknown:

@@ -11,6 +11,7 @@ from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
 from karpenter.model import labels
 from karpenter.model.aws.allocatable import Build
 from karpenter.model.aws.catalog import AwsCatalog, Image, InstanceTypeRecord
+from karpenter.model.aws.classfaults import class_fault
 from karpenter.model.aws.classstatus import ClassReport, Selected, is_there, problems, selects_nothing
 from karpenter.model.aws.drift import MachineParts, SelectedParts, drifted_part
 from karpenter.model.aws.families import FAMILIES
@@ -139,7 +140,9 @@ class Ec2Supply:
             "securityGroups": [{"id": group.id, "name": group.name} for group in found.security_groups],
             "amis": [_listed(image) for image in found.images.images],
         }
-        return ClassReport(self._conditions(node_class, found), {key: value or None for key, value in listed.items()})
+        fault = class_fault(node_class)
+        conditions = (*self._conditions(node_class, found), *((fault,) if fault else ()))
+        return ClassReport(conditions, {key: value or None for key, value in listed.items()})
 
     def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey) -> Blueprint:
         """Return how the instance of a claim is built; see `Supply`."""
