@@ -7,6 +7,7 @@ the cloud may give for a claim, not only the planned one.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from karpenter.model import labels
 from karpenter.model.core import Pod
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.pods import is_terminating, pod_requests
@@ -34,6 +35,7 @@ def breaches(snapshot: Snapshot, demand: Demand, solution: Solution, options: Op
         *(breach for home in homes.values() if home.view for breach in _node(snapshot, home.view, home)),
         *(breach for plan in solution.new_claims for breach in claims.breaches(plan, fleet.of(plan), options)),
         *_limits(snapshot, solution, options),
+        *_reservations(snapshot, solution),
         *neighbours.breaches(list(homes.values()), snapshot.namespaces),
         *storage.breaches(list(homes.values()), snapshot.volumes),
     ]
@@ -145,6 +147,21 @@ def _limits(snapshot: Snapshot, solution: Solution, options: Options) -> Iterato
             used = view.usage.get(resource, 0) + sum(worst)
             if used > limit:
                 yield f"{view.pool.key}: {resource} may come to {used}, limit {limit}"
+
+
+def _reservations(snapshot: Snapshot, solution: Solution) -> Iterator[str]:
+    """Yield reservations that more machines are planned for than any pool knows them to hold (S-52)."""
+    planned: Counter[str] = Counter()
+    for plan in solution.new_claims:
+        named = plan.requirements.allowed(labels.RESERVATION_ID).values
+        if (plan.capacity_type == labels.RESERVED) != bool(named):
+            yield f"{plan.name}: {plan.capacity_type}, but its reservations are {sorted(named)}"
+        planned.update(named)
+    offerings = [one for view in snapshot.pools for kind in view.instance_types for one in kind.offerings]
+    for identity, count in planned.items():
+        held = min(one.reservation_capacity or 0 for one in offerings if one.reservation_id == identity)
+        if count > held:
+            yield f"{identity}: {count} machines are planned for it, it holds {held}"
 
 
 def _counted(kind: InstanceType, resource: str) -> int:

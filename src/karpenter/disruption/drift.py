@@ -84,7 +84,10 @@ def _instance_type(claim: NodeClaim, instance_types: Mapping[str, InstanceType],
     if name is None or created is None or now - created <= TYPE_GRACE_S or not instance_types:
         return None
     found = instance_types.get(name)
-    place = (claim.labels.get(labels.ZONE), claim.labels.get(labels.CAPACITY_TYPE))
-    if found is not None and place in {(offering.zone, offering.capacity_type) for offering in found.offerings}:
+    zone, capacity_type = claim.labels.get(labels.ZONE), claim.labels.get(labels.CAPACITY_TYPE)
+    # A machine that its reservation no longer holds goes on as an on-demand one (D-27).
+    kinds = {capacity_type, labels.ON_DEMAND} if capacity_type == labels.RESERVED else {capacity_type}
+    offerings = found.offerings if found is not None else ()
+    if any(offering.zone == zone and offering.capacity_type in kinds for offering in offerings):
         return None
-    return Drift("InstanceTypeNotFound", f"{name} is no longer offered as {place[1]} in {place[0]}")
+    return Drift("InstanceTypeNotFound", f"{name} is no longer offered as {capacity_type} in {zone}")

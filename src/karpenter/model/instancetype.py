@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from karpenter.model import labels
 from karpenter.model.requirements import Requirements
@@ -25,6 +26,20 @@ class Offering:
     reservation_id: str | None = None
     reservation_capacity: int | None = None
     """Machines left in the reservation; None when the offering is not reserved."""
+    reservation_type: Literal["default", "capacity-block"] = "default"
+    is_interruptible: bool = False
+    """Whether the owner of the reservation may take a machine back."""
+
+    @property
+    def reservation_labels(self) -> dict[str, str]:
+        """Labels of a node that holds a place of the reservation; none where there is no reservation."""
+        if self.reservation_id is None:
+            return {}
+        return {
+            labels.RESERVATION_ID: self.reservation_id,
+            labels.RESERVATION_TYPE: self.reservation_type,
+            labels.RESERVATION_INTERRUPTIBLE: "true" if self.is_interruptible else "false",
+        }
 
 
 @dataclass(frozen=True, slots=True)

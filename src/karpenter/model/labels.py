@@ -81,6 +81,12 @@ INSTANCE_ACCELERATOR_NAME: Final = f"{AWS_GROUP}/instance-accelerator-name"
 INSTANCE_ACCELERATOR_MANUFACTURER: Final = f"{AWS_GROUP}/instance-accelerator-manufacturer"
 INSTANCE_ACCELERATOR_COUNT: Final = f"{AWS_GROUP}/instance-accelerator-count"
 
+RESERVATION_ID: Final = f"{AWS_GROUP}/capacity-reservation-id"
+RESERVATION_TYPE: Final = f"{AWS_GROUP}/capacity-reservation-type"
+RESERVATION_INTERRUPTIBLE: Final = f"{AWS_GROUP}/capacity-reservation-interruptible"
+RESERVATION_KEYS: Final = frozenset({RESERVATION_ID, RESERVATION_TYPE, RESERVATION_INTERRUPTIBLE})
+"""Labels of nodes that hold a place of a capacity reservation."""
+
 AWS_WELL_KNOWN: Final = frozenset({
     INSTANCE_HYPERVISOR, INSTANCE_ENCRYPTION, INSTANCE_CATEGORY, INSTANCE_GENERATION, INSTANCE_FAMILY, INSTANCE_SIZE,
     INSTANCE_CPU, INSTANCE_MEMORY, INSTANCE_NETWORK_BANDWIDTH, INSTANCE_PODS, INSTANCE_LOCAL_NVME, INSTANCE_GPU_NAME,
@@ -88,7 +94,7 @@ AWS_WELL_KNOWN: Final = frozenset({
     INSTANCE_ACCELERATOR_MANUFACTURER, INSTANCE_ACCELERATOR_COUNT,
 })  # fmt: skip
 
-WELL_KNOWN: Final = AWS_WELL_KNOWN | {
+WELL_KNOWN: Final = AWS_WELL_KNOWN | RESERVATION_KEYS | {
     PROVISIONER, NODEPOOL, CAPACITY_TYPE, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, WINDOWS_BUILD,
 }  # fmt: skip
 """Keys that pods may constrain although no pool mentions them; a catalogue may add its own (`Snapshot.well_known`)."""
@@ -96,23 +102,24 @@ WELL_KNOWN: Final = AWS_WELL_KNOWN | {
 IDENTITIES: Final = frozenset({PROVISIONER, NODEPOOL})
 """The labels that tie a node to its pool."""
 
-AWS_KEYS_OF_NODEPOOL: Final = (AWS_WELL_KNOWN - {INSTANCE_PODS}) | {
-    f"{AWS_GROUP}/{name}"
-    for name in (
-        "capacity-reservation-id",
-        "capacity-reservation-interruptible",
-        "capacity-reservation-type",
-        "ec2nodeclass",
-        "instance-capability-flex",
-        "instance-cpu-manufacturer",
-        "instance-cpu-sustained-clock-speed-mhz",
-        "instance-ebs-bandwidth",
-        "instance-tenancy",
-        "nitro-sandbox",
-        "placement-group-id",
-        "placement-group-partition",
-    )
-}
+AWS_KEYS_OF_NODEPOOL: Final = (
+    (AWS_WELL_KNOWN - {INSTANCE_PODS})
+    | RESERVATION_KEYS
+    | {
+        f"{AWS_GROUP}/{name}"
+        for name in (
+            "ec2nodeclass",
+            "instance-capability-flex",
+            "instance-cpu-manufacturer",
+            "instance-cpu-sustained-clock-speed-mhz",
+            "instance-ebs-bandwidth",
+            "instance-tenancy",
+            "nitro-sandbox",
+            "placement-group-id",
+            "placement-group-partition",
+        )
+    }
+)
 """Keys of AWS that a v1 NodePool may name (A-27). Not all are well known to pods yet: no catalogue gives them."""
 
 ALIASES: Final = {

@@ -210,7 +210,7 @@ class Chooser:
     def _make_frame(self, terms: tuple[Requirements, ...], at: int, ports: Sequence[Port]) -> _Frame:
         columns = self._columns
         lane = columns.lanes[at]
-        wanted = columns.kept_light(at, lane.view.pool.node_requirements().intersect(*terms))
+        wanted = columns.kept_light(at, lane.stated.intersect(*terms))
         mine = np.flatnonzero(columns.lane == at)
         price = np.where(columns.places(wanted), columns.price[mine], np.inf)
         fits = np.isfinite(price).any(axis=(1, 2))

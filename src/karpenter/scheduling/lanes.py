@@ -15,8 +15,10 @@ from itertools import product
 from math import prod
 from typing import Final
 
+from karpenter.model.instancetype import InstanceType
 from karpenter.model.requirements import Requirement, Requirements
 from karpenter.scheduling.catalog import PLACE_KEYS, Bools, TypeTable, table_of
+from karpenter.scheduling.reservations import only_in, split
 from karpenter.scheduling.snapshot import PoolView
 
 MOST_LANES: Final = 64
@@ -33,6 +35,20 @@ class Lane:
     """The pool's own with the open keys decided."""
     tier: int
     """Position of the pool's weight among all weights, the heaviest first."""
+    reservation: str | None = None
+    """Id of the capacity reservation that its machines are launched into; None for none (S-54)."""
+
+    @property
+    def stated(self) -> Requirements:
+        """What every claim of the lane says: the pool's requirements, its open keys still open, and the reservation."""
+        own = self.view.pool.node_requirements()
+        return own if self.reservation is None else own.intersect(only_in(self.reservation))
+
+    @property
+    def reserved_count(self) -> int:
+        """How many machines its reservation holds as far as the pool knows; 0 without one."""
+        offerings = (offering for found in self.table.types for offering in found.offerings)
+        return max((offering.reservation_capacity or 0 for offering in offerings), default=0)
 
     def apart_from(self, other: Lane) -> Requirement:
         """Return what a machine of this lane has to meet so that it is none of another of the pool."""
@@ -54,12 +70,21 @@ def lanes_of(
     weights = sorted({view.pool.weight for view in launching}, reverse=True)
     lanes: list[Lane] = []
     for view in launching:
-        table = table_of(view.instance_types)
         tier = weights.index(view.pool.weight)
-        base = view.pool.node_requirements()
-        fitting = [demand for demand in demands if base.compatible(demand, well_known=well_known)]
-        lanes.extend(Lane(view, table, decided, tier) for decided in _decided(base, table, fitting))
+        for types, base, reservation in _kinds(view):
+            table = table_of(types)
+            fitting = [demand for demand in demands if base.compatible(demand, well_known=well_known)]
+            lanes.extend(Lane(view, table, decided, tier, reservation) for decided in _decided(base, table, fitting))
     return tuple(lanes)
+
+
+def _kinds(view: PoolView) -> Iterable[tuple[tuple[InstanceType, ...], Requirements, str | None]]:
+    """Yield what a pool can launch, under which requirements, in no reservation and in each that it may use (S-52)."""
+    base, parts = view.pool.node_requirements(), split(view.instance_types)
+    yield parts.ordinary, base, None
+    for identity, types in parts.reserved.items():
+        if not base.conflicts(Requirements(only_in(identity))):
+            yield types, base.intersect(only_in(identity)), identity
 
 
 def type_mask(lane: Lane, term: Requirements) -> Bools:

@@ -1,5 +1,6 @@
 """Pool limits, kept exactly while a batch is planned: the capacity of every planned machine counts at once.
 
+Capacity reservations are counted in the same way (S-52).
 Source: spec v1alpha5 SCH-26; spec v1 S-48, S-49 (with `nodes` counted within the batch, which upstream does not).
 """
 
@@ -13,6 +14,7 @@ from karpenter.model.resources import NODES
 from karpenter.model.units import PoolKey
 from karpenter.scheduling.catalog import Bools, Floats
 from karpenter.scheduling.columns import Columns
+from karpenter.scheduling.reservations import AMOUNT
 from karpenter.scheduling.snapshot import PoolView
 
 
@@ -21,7 +23,7 @@ class Budget:
     """What limits leave: Q amounts, one for each limited resource of each pool that can launch."""
 
     names: tuple[tuple[PoolKey | None, str], ...]
-    """Pool and resource of each amount; without a pool it is a limit of this solve (Q)."""
+    """Pool and resource of each amount; without a pool it is a limit of this solve, or what a reservation holds (Q)."""
     charge: Floats
     """What one machine of each column takes of each amount at most, if minValues keep others open (N×Q)."""
     size: Floats
@@ -72,6 +74,11 @@ def budget_of(columns: Columns, *, max_nodes: int | None = None) -> Budget:
             if key == lane.view.pool.key:
                 size[mine, q] = 1 if resource == NODES else lane.table.capacity(resource)[columns.kind[mine]]
     names: list[tuple[PoolKey | None, str]] = [*limits]
+    for identity, count in _reserved(columns).items():
+        names.append((None, f"{AMOUNT}{identity}"))
+        left.append(count)
+        holds = np.array([lane.reservation == identity for lane in columns.lanes], dtype=np.float64)
+        size = np.column_stack((size, holds[columns.lane]))
     if max_nodes is not None:
         names.append((None, NODES))
         left.append(max_nodes)
@@ -80,3 +87,12 @@ def budget_of(columns: Columns, *, max_nodes: int | None = None) -> Budget:
     for column, peers in columns.peers.items():
         charge[column] = size[peers].max(axis=0, initial=0.0)
     return Budget(tuple(names), charge, size, np.array(left, dtype=np.float64))
+
+
+def _reserved(columns: Columns) -> dict[str, int]:
+    """Return what each capacity reservation holds: the least that any pool knows of (S-52)."""
+    counts: dict[str, int] = {}
+    for lane in columns.lanes:
+        if lane.reservation is not None:
+            counts[lane.reservation] = min(lane.reserved_count, counts.get(lane.reservation, lane.reserved_count))
+    return dict(sorted(counts.items()))

@@ -25,6 +25,7 @@ from karpenter.scheduling.lanes import Lane, type_mask
 from karpenter.scheduling.limits import Budget
 from karpenter.scheduling.obstacles import Obstacle, Obstacles, shown_port
 from karpenter.scheduling.policy import Policy
+from karpenter.scheduling.reservations import AMOUNT
 from karpenter.scheduling.rules import NodeRule
 from karpenter.scheduling.snapshot import PoolView, Snapshot
 from karpenter.scheduling.solution import Layer, Miss, Reason
@@ -268,6 +269,9 @@ class Judge:
 
     def _left_over(self, lane: Lane) -> _Miss:
         """Return that the plan could use nothing of what the pool's limits leave, though single machines would fit."""
+        if (spent := self._spent_reservations()) and not lane.view.pool.limits:
+            message = f"the capacity reservations that hold such machines are used up by the plan: {', '.join(spent)}"
+            return _Miss(6, "pool", "ReservationsUsedUp", message)
         if not lane.view.pool.limits:
             message = "nothing in this pool keeps it out, but the plan for all pods together left it over"
             return _Miss(6, "pool", "LeftOver", message)
@@ -280,6 +284,10 @@ class Judge:
         message = f"what the pool's limits leave fits no machine of the plan: {', '.join(parts)} in use or planned"
         return _Miss(6, "pool", "LimitsExceeded", message, fullest[0])
 
+    def _spent_reservations(self) -> list[str]:
+        named = zip(self.budget.names, self.budget.left.tolist(), strict=True)
+        return [name.removeprefix(AMOUNT) for (_, name), left in named if name.startswith(AMOUNT) and left < 1]
+
     def _retry(self, table: TypeTable, there: Bools) -> str:
         """Return in words when the first of these offerings (T×Z×K) is asked for again; empty when nobody knows."""
         until = table.retry_at[there].min(initial=np.inf)
@@ -288,7 +296,7 @@ class Judge:
     def _limit(self, lane: Lane, holding: Bools) -> _Miss | None:
         pool, table = lane.view.pool, lane.table
         for q, (key, resource) in enumerate(self.budget.names):
-            if key is None and self.budget.left[q] < 1:
+            if (key, resource) == (None, NODES) and self.budget.left[q] < 1:
                 message = "as many new nodes are planned as may be launched at once"
                 return _Miss(6, "pool", "MaxNodesReached", message, NODES)
             if key != pool.key:
