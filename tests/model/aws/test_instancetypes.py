@@ -118,7 +118,18 @@ def test_an_ordinary_type_has_every_label_or_says_that_it_does_not() -> None:
         labels.INSTANCE_ACCELERATOR_COUNT,
         labels.INSTANCE_LOCAL_NVME,
         labels.WINDOWS_BUILD,
+        *labels.RESERVATION_KEYS,
     }
+
+
+def test_a_type_that_reservations_hold_names_them_and_one_without_has_none_of_their_labels() -> None:
+    """A-28, §4.5; V61."""
+    held = Offering("us-west-2a", "reserved", 9.6e-9, reservation_id="cr-1", reservation_capacity=2)
+    found = instance_type(a_record("m5.large"), region=REGION, offerings=[held])
+    assert found.requirements[labels.RESERVATION_ID].values == {"cr-1"}
+    assert found.requirements[labels.RESERVATION_TYPE].values == {"default"}
+    assert found.requirements[labels.RESERVATION_INTERRUPTIBLE].values == {"false"}
+    assert found.requirements[labels.CAPACITY_TYPE].values == {"reserved"}
 
 
 def test_every_type_names_exactly_the_well_known_labels_but_its_pools() -> None:

@@ -1,6 +1,7 @@
 """What one launch asks EC2 for (spec v1alpha5 §3.5, vectors TV-90 … TV-94; spec v1 A-34)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,3 +167,39 @@ def test_exactly_the_types_that_do_not_conflict_with_the_claim_are_asked_for(ent
         found.name for found in SOME if zones.allows("us-west-2a") and not found.requirements.conflicts(requirements)
     }
     assert asked == expected
+
+
+def held(name: str, *reservations: tuple[str, int, str]) -> InstanceType:
+    """Return a type offered on demand, as spot, and in reservations (id, machines left, type)."""
+    found = an_instance_type(name, zones=("a",))
+    more = [
+        Offering("a", "reserved", 2e-8, reservation_id=identity, reservation_capacity=left, reservation_type=kind)
+        for identity, left, kind in reservations
+    ]
+    return replace(found, offerings=(*found.offerings, *more))
+
+
+def reservations(planned: LaunchPlan | None) -> list[str | None]:
+    assert planned is not None
+    return [offering.reservation_id for _, offering in planned.options]
+
+
+def test_a_reservation_that_holds_machines_comes_before_spot_and_on_demand() -> None:
+    """A-34, A-36."""
+    planned = plan(held("m.4", ("cr-1", 1, "default")), an_instance_type("c.4", price=0.01, zones=("a",)))
+    assert (planned and planned.capacity_type, reservations(planned)) == ("reserved", ["cr-1"])
+
+
+def test_an_empty_reservation_and_one_that_the_claim_does_not_name_are_left_alone() -> None:
+    """A-28, S-54."""
+    types = held("m.4", ("cr-1", 0, "default"), ("cr-2", 1, "default"))
+    assert reservations(plan(types, allowed={labels.RESERVATION_ID: ["cr-2"]})) == ["cr-2"]
+    assert plan(types, allowed={labels.RESERVATION_ID: ["cr-1"]}) is None
+    assert reservations(plan(types, allowed=BOTH)) == [None]
+
+
+def test_one_request_names_reservations_of_one_type_and_of_capacity_blocks_only_one() -> None:
+    """A-34."""
+    block = ("cr-block-1", 1, "capacity-block"), ("cr-block-2", 1, "capacity-block")
+    assert reservations(plan(held("m.4", ("cr-1", 1, "default"), *block, ("cr-2", 1, "default")))) == ["cr-1", "cr-2"]
+    assert reservations(plan(held("m.4", *block))) == ["cr-block-1"]

@@ -91,13 +91,17 @@ class _Shape:
         available = [offering for offering in offerings if offering.available]
         zones = _one_of(labels.ZONE, frozenset(offering.zone for offering in available))
         kinds = _one_of(labels.CAPACITY_TYPE, frozenset(offering.capacity_type for offering in available))
-        if before is not None and (before.requirements[labels.ZONE], before.requirements[labels.CAPACITY_TYPE]) == (
-            zones,
-            kinds,
-        ):
+        places = (zones, kinds, *_reservations(available))
+        if before is not None and all(before.requirements[place.key] == place for place in places):
             return replace(before, offerings=offerings)
-        requirements = Requirements((*self.requirements, zones, kinds))
+        requirements = Requirements((*self.requirements, *places))
         return InstanceType(self.name, requirements, offerings, self.capacity, self.allocatable, self.volume_limits)
+
+
+def _reservations(offerings: Iterable[Offering]) -> tuple[Requirement, ...]:
+    """Return the labels that reserved offerings bring, each absent where there is none (A-28)."""
+    held = [offering.reservation_labels for offering in offerings if offering.reservation_id is not None]
+    return tuple(_one_of(key, frozenset(one[key] for one in held)) for key in sorted(labels.RESERVATION_KEYS))
 
 
 def _shape(record: InstanceTypeRecord, build: Build, *, region: str, settings: AwsSettings) -> _Shape:

@@ -49,7 +49,7 @@ class _Candidate:
 
 def plan_launch(types: Iterable[InstanceType], requirements: Requirements, requests: Resources) -> LaunchPlan | None:
     """Return what to ask for; None when no type is compatible, large enough and on offer (AWS-40)."""
-    candidates: Sequence[_Candidate] = _candidates(types, requirements, requests)
+    candidates = _reserved_alone(_candidates(types, requirements, requests))
     if not any(requirement.min_values for requirement in requirements.values()):
         candidates = _without_dear_spot(_without_exotic(candidates))
     candidates = sorted(candidates, key=lambda one: (one.cheapest, one.found.name))[:MOST_TYPES]
@@ -65,26 +65,57 @@ def plan_launch(types: Iterable[InstanceType], requirements: Requirements, reque
         if offering.capacity_type == capacity_type
     ]
     options.sort(key=lambda option: (option[1].price, option[0].name, option[1].zone))
+    options = _of_one_reservation_type(options)
     spot_allowed = requirements.allowed(labels.CAPACITY_TYPE).allows(labels.SPOT)
     return LaunchPlan(capacity_type, tuple(options), fell_back=spot_allowed and capacity_type == labels.ON_DEMAND)
 
 
+def _reserved_alone(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
+    """Return what reservations hold, where they hold anything: it is paid for already (A-34, A-36)."""
+    held = [
+        _Candidate(one.found, tuple(offering for offering in one.offerings if offering.reservation_id is not None))
+        for one in candidates
+    ]
+    return [one for one in held if one.offerings] or candidates
+
+
+def _of_one_reservation_type(options: list[tuple[InstanceType, Offering]]) -> list[tuple[InstanceType, Offering]]:
+    """Return the options that one request can name: reservations of one type, and of capacity blocks only one (A-34).
+
+    The cheapest option decides. Nothing changes where nothing is reserved.
+    """
+    first = options[0][1]
+    if first.reservation_id is None:
+        return options
+    if first.reservation_type == "capacity-block":
+        return [option for option in options if option[1].reservation_id == first.reservation_id]
+    return [option for option in options if option[1].reservation_type == first.reservation_type]
+
+
 def _candidates(types: Iterable[InstanceType], requirements: Requirements, requests: Resources) -> list[_Candidate]:
     names = requirements.allowed(labels.INSTANCE_TYPE)
-    zones, capacity_types = requirements.allowed(labels.ZONE), requirements.allowed(labels.CAPACITY_TYPE)
     candidates = []
     for found in types:
         # By name first: a claim lists its types, and comparing sixty requirement sets is cheaper than a thousand.
         if not names.allows(found.name) or not fits(requests, found.allocatable):
             continue
         offerings = tuple(
-            offering
-            for offering in found.offerings
-            if offering.available and zones.allows(offering.zone) and capacity_types.allows(offering.capacity_type)
+            offering for offering in found.offerings if offering.available and _is_allowed(offering, requirements)
         )
         if offerings and _is_compatible(found, requirements):
             candidates.append(_Candidate(found, offerings))
     return candidates
+
+
+def _is_allowed(offering: Offering, requirements: Requirements) -> bool:
+    """Return whether a claim may be launched there; into a reservation only while that holds machines (A-28)."""
+    if offering.reservation_id is None:
+        if any(not requirements.allowed(key).allows_absence for key in labels.RESERVATION_KEYS & requirements.keys()):
+            return False
+    elif not offering.reservation_capacity:
+        return False
+    place = {labels.ZONE: offering.zone, labels.CAPACITY_TYPE: offering.capacity_type, **offering.reservation_labels}
+    return all(requirements.allowed(key).allows(value) for key, value in place.items())
 
 
 def _is_compatible(found: InstanceType, requirements: Requirements) -> bool:
