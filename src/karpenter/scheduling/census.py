@@ -5,14 +5,12 @@ Source: spec v1alpha5 SCH-31, SCH-44; spec v1 S-30.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
 
-import msgspec
-
-from karpenter.model.core import Namespace, Pod, PodAffinity
+from karpenter.model.core import Namespace, Pod
 from karpenter.model.pods import host_ports, is_terminating
 from karpenter.scheduling.classes import Grouping, Port, selector_keys
 from karpenter.scheduling.nodes import Nodes
@@ -21,19 +19,11 @@ from karpenter.scheduling.terms import Reader, Selection, Term
 Signature: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
 """Namespace, and the labels that some selector speaks of."""
 
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def _repels(pod: Pod) -> PodAffinity | None:
-    """Return the required anti-affinity by which a pod keeps others away from its domain; None without any."""
-    side = pod.spec.affinity.pod_anti_affinity if pod.spec.affinity else None
-    return side if side is not None and side.required else None
-
 
 def keys_of_the_bound(nodes: Nodes) -> frozenset[str]:
     """Return the label keys by which bound pods repel others."""
-    bound = chain.from_iterable(view.pods for view in nodes.views)
-    return frozenset(chain.from_iterable(selector_keys(pod) for pod in bound if _repels(pod)))
+    bound = chain.from_iterable(view.repelling for view in nodes.views)
+    return frozenset(chain.from_iterable(selector_keys(one.pod) for one in bound))
 
 
 @dataclass(slots=True)
@@ -79,25 +69,34 @@ def census_of(
 ) -> Census:
     """Count bound pods by what the grouping's selectors see of them; index that beside what they see of profiles."""
     census = Census()
-    read: dict[tuple[Signature, bytes], tuple[Term, ...]] = {}
     for profile in grouping.profiles:
         census.know((profile.namespace, profile.labels))
-    keys = grouping.label_keys
     for row, view in enumerate(nodes.views):
         for pod in view.pods:
-            labels = pod.metadata.labels
-            signature = pod.metadata.namespace, tuple((key, labels[key]) for key in keys if key in labels)
+            signature = _signature(pod, grouping.label_keys)
             census.know(signature)
             counts = census.leaving if is_terminating(pod) else census.rows
             by_row = counts.setdefault(signature, {})
             by_row[row] = by_row.get(row, 0) + 1
-            side = _repels(pod)
-            if side is not None:
-                known = signature, _encode(side)
-                if known not in read:
-                    read[known] = Reader(signature[0], dict(signature[1]), namespaces).required("anti", side)
-                census.repelled.extend((term, row) for term in read[known])
             if wants_ports:
                 for port in host_ports((*pod.spec.containers, *pod.spec.init_containers)):
                     census.ports.setdefault(port, []).append(row)
+    census.repelled.extend(_repelled(nodes, grouping.label_keys, namespaces))
     return census
+
+
+def _signature(pod: Pod, keys: Iterable[str]) -> Signature:
+    labels = pod.metadata.labels
+    return pod.metadata.namespace, tuple((key, labels[key]) for key in keys if key in labels)
+
+
+def _repelled(nodes: Nodes, keys: Collection[str], namespaces: Mapping[str, Namespace]) -> Iterator[tuple[Term, int]]:
+    read: dict[tuple[Signature, bytes], tuple[Term, ...]] = {}
+    for row, view in enumerate(nodes.views):
+        for one in view.repelling:
+            known = _signature(one.pod, keys), one.code
+            if known not in read:
+                (namespace, labels), _ = known
+                read[known] = Reader(namespace, dict(labels), namespaces).required("anti", one.terms)
+            for term in read[known]:
+                yield term, row

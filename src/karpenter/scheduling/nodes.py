@@ -86,7 +86,7 @@ class Nodes:
         expected = self._expected(daemons)
         left = np.empty((len(self), len(resources)))
         for at, view in enumerate(self.views):
-            used = total_requests(view.pods)
+            used = view.requests
             wanted = still_wanted(view, expected[at]) if expected[at] else {}
             free = {
                 name: view.allocatable.get(name, 0) - used.get(name, 0) - wanted.get(name, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from karpenter.model.core import LimitRange, Namespace, Node, Pod, PodDisruptionBudget, Service
 from karpenter.model.instancetype import InstanceType
@@ -14,11 +15,16 @@ from karpenter.model.resources import Resources
 from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.taints import Taint
 from karpenter.model.units import ObjectKey, PoolKey, UnixSeconds
+from karpenter.scheduling.repelling import Repelling, repelling
+from karpenter.scheduling.requests import total_requests
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NodeView:
-    """A node, a claim in flight, or both: one place where pods are or could go."""
+    """A node, a claim in flight, or both: one place where pods are or could go.
+
+    What many what-ifs of one snapshot ask about its pods is kept with it.
+    """
 
     name: str
     """Node name; the claim's name until the node exists. Unique in a snapshot."""
@@ -54,6 +60,16 @@ class NodeView:
     """Since when it carries no reschedulable pod; None while it does, or when nobody observed it yet."""
     held_until: UnixSeconds | None = None
     """Not to be disrupted by choice before then, because the last try failed; None when it may be."""
+
+    @cached_property
+    def requests(self) -> Resources:
+        """What its pods need together. Raises ValueError: an amount is not a quantity; the message names it."""
+        return total_requests(self.pods)
+
+    @cached_property
+    def repelling(self) -> tuple[Repelling, ...]:
+        """Its pods that keep others away."""
+        return repelling(self.pods)
 
 
 @dataclass(frozen=True, slots=True)

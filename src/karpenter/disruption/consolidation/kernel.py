@@ -91,8 +91,7 @@ class Fleet:
         self._slack = self._scale @ self._free
         self.pods = {one.name: self._pieces(one) for one in candidates}
         """What is on each candidate: its own pods, the hardest to place first, then those that were put there."""
-        self.taken: set[str] = set()
-        """Candidates that are out for good."""
+        self._taken: list[_Journal] = []
         self._pieces_on = {self._rows[name]: pieces for name, pieces in self.pods.items()}
         for name, pieces in self.pods.items():
             for kind, count in pieces:
@@ -117,17 +116,25 @@ class Fleet:
         return tuple(dict.fromkeys(words for kind, _ in self.pods[name] for words in kind.preferences))
 
     def take(self, name: str) -> bool:
-        """Take a node out for good if the others have room for its pods; return whether they had."""
+        """Take a node out, until `put_back`, if the others have room for its pods; return whether they had."""
         left, journal = self._vacate(name, self._spot)
         if left:
             self._undo(journal)
             return False
-        self.taken.add(name)
+        self._taken.append(journal)
         for row, _, kind in journal.puts:
-            guests = self._pieces_on.get(row)
-            if guests is not None:
-                guests.append((kind, 1))
+            if row in self._pieces_on:
+                self._pieces_on[row].append((kind, 1))
         return True
+
+    def put_back(self) -> None:
+        """Undo every `take`."""
+        while self._taken:
+            journal = self._taken.pop()
+            for row, _, _ in journal.puts:
+                if row in self._pieces_on:
+                    self._pieces_on[row].pop()
+            self._undo(journal)
 
     # --- the state ----------------------------------------------------------------------------------------------------
 

@@ -66,7 +66,6 @@ def _search(
     values = values_of(fleet, node_fee=policy.node_fee)
     return Search(
         free=free,
-        probes={one.name: fleet.probe(one.name) for one in free},
         fleet=fleet,
         values=values,
         worth={one.name: values.of(fleet, one.name) for one in free},
@@ -126,7 +125,7 @@ def _by_preference(search: Search, one: Candidate) -> Blocked | None:
 
 def _words(search: Search, one: Candidate) -> str:
     """Say what the node's end would come to."""
-    probe, effort = search.probes[one.name], search.care.price(one.pods)
+    probe, effort = search.probe(one), search.care.price(one.pods)
     if probe.fits and search.alone(one) <= TINY:
         return f"the others have room, but moving {len(one.pods)} pods has to be worth {effort:.4g} $/h"
     if probe.fits:

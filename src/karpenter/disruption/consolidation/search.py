@@ -9,7 +9,7 @@ point 2; solver design, consolidation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
@@ -24,6 +24,8 @@ from karpenter.scheduling import Policy, StopCheck
 
 _WORTH_PACKING: Final = 0.05
 """Nodes that could save less than this share of their price are not packed anew."""
+_MOST_TOGETHER: Final = 64
+"""Nodes that would pay by themselves, of which all are tried at once when no larger set pays."""
 _MOST_SINGLES: Final = 8
 """Single nodes that are looked at closely when no set pays."""
 _SMALL: Final = 5
@@ -50,10 +52,7 @@ class Search:
     """One search over the nodes that may go."""
 
     free: Sequence[Candidate]
-    probes: dict[str, Probe]
-    """What became of each node's pods if it alone went."""
     fleet: Fleet
-    """The greedy search takes nodes out of it."""
     values: Values
     worth: dict[str, float]
     """What the pods of each node are worth."""
@@ -65,6 +64,7 @@ class Search:
     appraiser: Appraiser
     close: float
     """Share of the price that the bound leaves to be saved at most, where a closer look is no longer worth it."""
+    _probes: dict[str, Probe] = field(default_factory=dict)
 
     def run(self, stop: StopCheck) -> Found:
         """Return the best moves found. Sets are tried first; single nodes, and small sets, when none of those pays.
@@ -72,7 +72,7 @@ class Search:
         Close to the bound only what the fleet's own reckoning calls a gain is looked at: more is not worth the time.
         """
         if self._possible_of(self.free) < self.close * sum(one.price for one in self.free):
-            return self._best_of((self._greedily(), self._singles(splitting=False)), stop)
+            return self._best_of((self._with_singles(), self._greedily(), self._singles(splitting=False)), stop)
         return self._best_of((self._large_sets(), self._smaller_sets(), self._singles(), self._small_sets()), stop)
 
     def _best_of(self, ways: Iterable[Iterable[Sequence[Candidate]]], stop: StopCheck) -> Found:
@@ -100,11 +100,18 @@ class Search:
 
     def alone(self, candidate: Candidate) -> float:
         """Return what the end of this node alone would save by the fleet's own reckoning, moves paid."""
-        return self._gain(candidate, self.probes[candidate.name])
+        return self._gain(candidate, self.probe(candidate))
+
+    def probe(self, candidate: Candidate) -> Probe:
+        """Return what would become of this node's pods if it alone went."""
+        found = self._probes.get(candidate.name)
+        if found is None:
+            found = self._probes[candidate.name] = self.fleet.probe(candidate.name)
+        return found
 
     def kept_by_preferences(self, candidate: Candidate) -> float:
         """Return what the end of this node alone would save if nobody heeded what its pods prefer, moves paid."""
-        if candidate.name in self.fleet.taken or not self.fleet.preferences(candidate.name):
+        if not self.fleet.preferences(candidate.name):
             return 0.0
         return self._gain(candidate, self.fleet.probe_without_preferences(candidate.name))
 
@@ -138,22 +145,30 @@ class Search:
             chosen = chosen[: (len(chosen) + 1) // 2]
             yield chosen
 
+    def _with_singles(self) -> Iterator[Sequence[Candidate]]:
+        """Yield the greedy set together with single nodes that would be replaced at a profit."""
+        chosen = {one.name: one for one in (*self._greedy(), *self._paying(splitting=False)[:_MOST_TOGETHER])}
+        yield self.allowance.first(chosen.values())
+
     def _singles(self, *, splitting: bool = True) -> Iterator[Sequence[Candidate]]:
         """Yield nodes that would go, or be replaced, at a profit; and those that several small machines may better.
 
         They are tried together first: those that get in each other's way are sorted out there.
         """
-        gains = [(max(self.alone(one), self._by_splitting(one) if splitting else 0.0), one) for one in self.free]
-        paying = sorted(((gain, one) for gain, one in gains if gain > TINY), key=lambda pair: (-pair[0], pair[1].name))
-        first = [one for _, one in paying[:_MOST_SINGLES]]
-        yield self.allowance.first(first)
-        for one in first:
+        paying = self._paying(splitting=splitting)
+        yield self.allowance.first(paying[:_MOST_TOGETHER])
+        for one in paying[:_MOST_SINGLES]:
             if self.allowance.objection(one) is None:
                 yield (one,)
 
+    def _paying(self, *, splitting: bool) -> list[Candidate]:
+        gains = [(max(self.alone(one), self._by_splitting(one) if splitting else 0.0), one) for one in self.free]
+        paying = sorted(((gain, one) for gain, one in gains if gain > TINY), key=lambda pair: (-pair[0], pair[1].name))
+        return [one for _, one in paying]
+
     def _by_splitting(self, candidate: Candidate) -> float:
         """Return what several machines for what finds no room elsewhere could save, if it is worth a try."""
-        left = self.probes[candidate.name].left
+        left = self.probe(candidate).left
         worth = sum(count * float(self.values.worth[kind.item.index]) for kind, count in left)
         gain = candidate.price + self.policy.node_fee - worth - self.care.price(candidate.pods)
         return gain if gain > _WORTH_PACKING * candidate.price else 0.0
@@ -186,6 +201,7 @@ class Search:
             if left.objection(one) is None and fleet.take(one.name):
                 left.take(one)
                 taken.append(one)
+        fleet.put_back()
         return taken
 
     def _pays_to_delete(self, candidate: Candidate) -> bool:
