@@ -1,8 +1,11 @@
 """Which image serves which instance type. Source: spec v1 A-7, A-8."""
 
-from karpenter.aws.resolved import Ami, ResolvedNodeClass, Subnet
+from dataclasses import replace
+
+from karpenter.aws.resolved import Ami, PlacementGroup, Reservation, ResolvedNodeClass, SecurityGroup, Subnet
 from karpenter.model import labels
 from karpenter.model.aws.allocatable import Build
+from karpenter.model.aws.drift import SelectedParts
 from karpenter.model.aws.instancetypes import InstanceTypeCache
 from karpenter.model.aws.settings import DEFAULT_SETTINGS
 from karpenter.model.instancetype import InstanceType
@@ -41,6 +44,22 @@ def test_each_type_boots_from_the_first_image_that_has_its_architecture_and_driv
 
 def test_a_type_that_no_image_serves_has_none() -> None:
     assert resolved(an_ami("standard", "amd64")).ami_for(a_type("m6g.large")) is None
+
+
+def test_what_machines_would_be_made_of_follows_their_type() -> None:
+    """A-51; DEP-31: a launch template of the user's own says nothing of images and groups."""
+    one = replace(
+        resolved(an_ami("amd", "amd64"), an_ami("arm", "arm64")),
+        security_groups=(SecurityGroup("sg-1"),),
+        placement_group=PlacementGroup("pg-1", "mine", "spread"),
+        reservations=(Reservation("cr-1", "m5.large", "us-west-2a", 1),),
+    )
+    subnets = frozenset({"subnet-1", "subnet-2"})
+    groups, reservations = frozenset({"sg-1"}), frozenset({"cr-1"})
+    assert one.parts_for(a_type("m6g.large")) == SelectedParts("ami-arm", subnets, groups, reservations, "pg-1")
+    assert one.parts_for(None).image_id is None
+    own = replace(one, node_class=an_aws_node_class(launch_template="mine"))
+    assert own.parts_for(a_type("m6g.large")) == SelectedParts(None, subnets, None, reservations, "pg-1")
 
 
 def test_zones_are_those_of_the_subnets() -> None:

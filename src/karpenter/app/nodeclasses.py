@@ -22,7 +22,9 @@ _KINDS: Final = (kube.AWS_NODE_TEMPLATES, kube.EC2_NODE_CLASSES)
 class NodeClasses:
     """Watches AWSNodeTemplates and EC2NodeClasses and decodes them when they are asked for."""
 
-    def __init__(self, client: KubeClient, *, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, client: KubeClient, *, clock: Clock, metrics: Metrics, ca_bundle: str = "") -> None:
+        """`ca_bundle` is the cluster's certificate authority where nodes are told it, as user data has it."""
+        self._ca_bundle = ca_bundle
         self._informers = {each.kind: Informer(client, each, clock=clock, metrics=metrics) for each in _KINDS}
         self._decoded: dict[tuple[str, str], tuple[RawObject, AwsNodeClass]] = {}
 
@@ -34,7 +36,7 @@ class NodeClasses:
         key = (reference.kind, reference.name)
         known = self._decoded.get(key)
         if known is None or known[0] is not raw:
-            known = self._decoded[key] = (raw, decode_node_class(raw))
+            known = self._decoded[key] = (raw, decode_node_class(raw, ca_bundle=self._ca_bundle))
         return known[1]
 
     def raw(self, reference: NodeClassRef) -> RawObject | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from karpenter.model.aws.drift import SelectedParts
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.nodeclaim import NodeClaim
@@ -112,6 +113,18 @@ class ResolvedNodeClass:
     def ami_for(self, found: InstanceType) -> Ami | None:
         """Return the image that instances of a type boot from; None when none fits, and such types are dropped."""
         return next((ami for ami in self.amis if not found.requirements.conflicts(ami.requirements)), None)
+
+    def parts_for(self, found: InstanceType | None) -> SelectedParts:
+        """Return what machines of a type would be made of now; None for a type that is not known any more."""
+        ami = self.ami_for(found) if found is not None else None
+        has_own_template = bool(self.node_class.launch_template)
+        return SelectedParts(
+            image_id=ami.id if ami is not None and not has_own_template else None,
+            subnet_ids=frozenset(subnet.id for subnet in self.subnets),
+            security_group_ids=None if has_own_template else frozenset(group.id for group in self.security_groups),
+            reservation_ids=frozenset(one.id for one in self.reservations),
+            placement_group_id=self.placement_group.id if self.placement_group else "",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,10 @@ _KEPT: Final = (
 )
 
 
-def decode_ec2_node_class(raw: object) -> AwsNodeClass:
+def decode_ec2_node_class(raw: object, *, ca_bundle: str = "") -> AwsNodeClass:
     """Return the node class that an EC2NodeClass manifest describes.
+
+    `ca_bundle` is the certificate authority of the cluster, which nodes are told: another one is another class.
 
     Raises:
         ManifestError: every rule the manifest breaks.
@@ -83,12 +85,12 @@ def decode_ec2_node_class(raw: object) -> AwsNodeClass:
         conditions=read_conditions(envelope.status),
     )
     envelope.close()
-    return replace(node_class, hash_annotations=_hash_annotations(raw, node_class))
+    return replace(node_class, hash_annotations=_hash_annotations(raw, node_class, ca_bundle))
 
 
-def _hash_annotations(raw: object, node_class: AwsNodeClass) -> dict[str, str]:
+def _hash_annotations(raw: object, node_class: AwsNodeClass, ca_bundle: str) -> dict[str, str]:
     spec = raw["spec"] if isinstance(raw, Mapping) else {}
-    digest = ec2_node_class_hash(spec, family=node_class.ami_family)
+    digest = ec2_node_class_hash(spec, family=node_class.ami_family, ca_bundle=ca_bundle)
     return {labels.NODE_CLASS_HASH: digest, labels.NODE_CLASS_HASH_VERSION: HASH_VERSION}
 
 

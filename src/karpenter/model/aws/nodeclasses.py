@@ -15,8 +15,8 @@ __all__ = ["decode_aws_node_template", "decode_ec2_node_class", "decode_node_cla
 _KINDS: Final = ("karpenter.k8s.aws/v1alpha1 AWSNodeTemplate", "karpenter.k8s.aws/v1 EC2NodeClass")
 
 
-def decode_node_class(raw: object) -> AwsNodeClass:
-    """Return the node class that an AWSNodeTemplate or an EC2NodeClass describes.
+def decode_node_class(raw: object, *, ca_bundle: str = "") -> AwsNodeClass:
+    """Return the node class that an AWSNodeTemplate or an EC2NodeClass describes; see `decode_ec2_node_class`.
 
     Raises:
         ManifestError: every rule the manifest breaks; or it is neither of the two.
@@ -26,7 +26,7 @@ def decode_node_class(raw: object) -> AwsNodeClass:
         case "karpenter.k8s.aws/v1alpha1 AWSNodeTemplate":
             return decode_aws_node_template(raw)
         case "karpenter.k8s.aws/v1 EC2NodeClass":
-            return decode_ec2_node_class(raw)
+            return decode_ec2_node_class(raw, ca_bundle=ca_bundle)
         case other:
             fault = FieldError("kind", f"{other} is no node class", f"one of {', '.join(_KINDS)}")
             raise ManifestError("object", (fault,))
