@@ -20,6 +20,7 @@ from karpenter.app.cli import main
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import WallClock
 from karpenter.runtime.kubehttp import HttpKubeClient, find_connection
+from tests.builders import a_node_template, a_provisioner
 
 pytestmark = pytest.mark.real_time
 
@@ -162,3 +163,25 @@ def test_flags_that_cannot_be_are_refused_before_anything_starts(
         f"karpenter: --data {tmp_path / 'file'}: file exists",
         'karpenter: Invalid value "never" for --startup-taints. Choose from: "auto", "manual".',
     ]
+
+
+async def test_a_scenario_is_played_on_the_wall_clock(tmp_path: Path) -> None:
+    sizes = {"requirements": [{"key": "karpenter.k8s.aws/instance-cpu", "operator": "In", "values": ["2", "4"]}]}
+    web = {"name": "web", "replicas": 2, "cpu": "500m", "memory": "1Gi"}
+    more = {"at": "1s", "scale": {"deployment": "web", "replicas": 5}}
+    played = {"name": "small", "lasts": "1h", "workloads": [web], "events": [more]}
+    played["manifests"] = [a_provisioner(**sizes), a_node_template()]
+    (tmp_path / "small.yaml").write_text(json.dumps(played))
+    async with running("--scenario", str(tmp_path / "small.yaml")) as demo:
+        async with client_of(demo) as client:
+            await until(lambda: running_pods(client, 5), within_s=60)
+        ended, told = await demo.end(signal.SIGINT)
+        assert (ended, "INFO    scenario  what=scale number=0" in told, "Traceback" in told) == (130, True, False)
+
+
+def test_a_scenario_that_cannot_be_played_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.yaml").write_text("name: bad\nevents: [{at: soon}]\n")
+    assert main(["demo", "--port", "0", "--scenario", str(tmp_path / "bad.yaml")]) == 2
+    assert "bad.yaml" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from karpenter.disruption.ledger import Ledger
 from karpenter.disruption.orchestrator import Orchestrator
 from karpenter.disruption.removal import Removal
 from karpenter.disruption.retreat import Retreat
-from karpenter.disruption.scores import tell_scores
+from karpenter.disruption.scores import tell_search
 from karpenter.disruption.stillness import Stillness
 from karpenter.disruption.verdict import BlockCode, Blocked, Command, Verdict
 from karpenter.runtime import logs
@@ -79,7 +79,7 @@ class Disruption:
         verdict = await self._decide(snapshot)
         self._ledger.watch(verdict, snapshot.taken_at)
         self._tell(verdict.blocked)
-        tell_scores(self._context, verdict)
+        tell_search(self._context, verdict)
         self._tell_closed(snapshot)
         acted = [await self._execute(command, snapshot) for command in verdict.commands]
         if any(acted):

@@ -1,4 +1,7 @@
-"""Says what pools that say `Balanced` thought of moves. Source: spec v1 D-25."""
+"""Says how the search for cheaper fleets went: what pools that say `Balanced` thought of moves, whether time was up.
+
+Source: spec v1 D-11, D-12, D-25.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,14 @@ from karpenter.disruption.verdict import Command, Score, Verdict
 from karpenter.state.refs import pool_ref
 
 
-def tell_scores(context: Context, verdict: Verdict) -> None:
-    """Count every score, and say on what is moved, or on the pool when several nodes are, that it was approved."""
+def tell_search(context: Context, verdict: Verdict) -> None:
+    """Count every score and a search cut short; say on what is moved, or on the pool when several nodes are, that it
+    was approved.
+    """
+    if verdict.cut_short:
+        context.metrics.voluntary_disruption_consolidation_timeouts_total.labels(
+            consolidation_type=verdict.cut_short
+        ).inc()
     for score in verdict.scores:
         told = {"decision": "approved" if score.is_approved else "rejected", "nodepool": score.pool.name}
         context.metrics.consolidation_score.labels(**told, policy="Balanced").observe(score.value)

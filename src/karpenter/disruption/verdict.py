@@ -110,3 +110,5 @@ class Verdict:
     """What Balanced pools thought of the moves they were asked about."""
     watched: tuple[str, ...] = ()
     """Spot nodes that could be swapped for cheaper ones, and wait for the price to last."""
+    cut_short: Literal["", "multi", "single"] = ""
+    """What consolidation was trying, several nodes or one, when its time was up; empty when it was not."""

@@ -155,3 +155,16 @@ def test_small_fleets_end_as_cheap_as_the_best_of_all_sets_of_nodes_packed_anew(
             if relocation.is_possible:
                 best = min(best, kept + relocation.price)
     assert price_of(settled(fleet).snapshot) <= best + 1e-9
+
+
+def test_d11_a_search_whose_time_is_up_says_what_it_was_trying_and_keeps_what_it_found() -> None:
+    fleet = a_fleet(*two("c.4", "1900m", "7Gi"))
+    assert consolidation(fleet, FREE_MOVES).cut_short == ""
+    cut = consolidation(fleet, FREE_MOVES, stop=lambda: True)
+    assert (cut.commands, cut.cut_short) == ((), "multi")
+
+
+def test_d12_what_was_being_tried_when_time_was_up_may_be_a_single_node() -> None:
+    fleet = a_fleet(a_machine("a", "c.8", *pods(1, cpu="3")), types=["c.4", "c.8"])
+    asked = iter((False,))  # before the search begins
+    assert consolidation(fleet, FREE_MOVES, stop=lambda: next(asked, True)).cut_short == "single"

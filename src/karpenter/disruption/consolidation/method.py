@@ -43,8 +43,10 @@ def consolidation(
     held = {one.name: rail for one in sorted_out.free if (rail := rails.on_node(one)) is not None}
     free = tuple(one for one in sorted_out.free if one.name not in held)
     blocked = (*sorted_out.blocked, *held.values())
-    if not free or stop():
+    if not free:
         return Verdict(blocked=blocked)
+    if stop():
+        return Verdict(blocked=blocked, cut_short="multi")
     search = _search(snapshot, options, free, care=care, rails=rails)
     found = search.run(stop)
     moves = found.appraisal.moves
@@ -54,6 +56,7 @@ def consolidation(
         scores=search.appraiser.scores,
         watched=tuple(sorted(name for name, refusal in found.refusals.items() if refusal.is_watched)),
         outlook=_outlook(snapshot, free, moves, bound=search.values.bound, fee=policy.node_fee),
+        cut_short=found.cut_short,
     )
 
 

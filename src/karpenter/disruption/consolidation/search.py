@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final
+from typing import Final, Literal
 
 from karpenter.disruption.candidates import Candidate
 from karpenter.disruption.consolidation.appraisal import Appraisal, Appraiser
@@ -45,6 +45,8 @@ class Found:
     """The best of what was tried; without moves when nothing pays."""
     refusals: dict[str, Refusal]
     """What close looks at nodes, by name, had against them."""
+    cut_short: Literal["", "multi", "single"] = ""
+    """What was being tried, several nodes or one, when time was up; empty when it was not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Search:
         for proposals in ways:
             for proposal in proposals:
                 names = frozenset(candidate.name for candidate in proposal)
-                if stop() or not names or names in tried:
+                if not names or names in tried:
                     continue
                 tried.add(names)
                 appraisal = self.appraiser.appraise(proposal, stop=stop)
@@ -90,6 +92,8 @@ class Search:
                     refusals.update(appraisal.refusals)
                 if appraisal.gain > best.gain + TINY:
                     best = appraisal
+                if stop():
+                    return Found(best, refusals, "single" if len(names) == 1 else "multi")
             if best.moves:
                 break
         return Found(best, refusals)
