@@ -45,7 +45,7 @@ def test_faults_that_make_no_sense_say_what_would() -> None:
     assert read_faults(wrong) == (
         [],
         [
-            "'launch error': 'launch' is not one of create, delete, get, list, instance_types, *",
+            "'launch error': 'launch' is not one of create, delete, get, list, instance_types, *, nor of AWS",
             "'create': '' is not one of error, throttle, unauthorized, slow, lost-reply, other-type",
             "'create burn': 'burn' is not one of error, throttle, unauthorized, slow, lost-reply, other-type",
             "'create error times=x': times=x is not a number",

@@ -9,6 +9,7 @@ Empty lines and what follows a # are ignored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
@@ -18,6 +19,8 @@ from karpenter.sim.market.faults import Fault, FaultKind
 T = TypeVar("T")
 
 OPERATIONS: Final = ("create", "delete", "get", "list", "instance_types", "*")
+_AWS_OPERATION: Final = re.compile(r"[A-Z][a-z]+(?:[A-Z0-9][a-z]*)+")
+"""As AWS writes them, such as `DescribeSubnets`; only the cloud that speaks AWS's own protocol has them."""
 
 
 def read_shortages(text: str) -> tuple[list[Shortage], list[str]]:
@@ -67,8 +70,8 @@ def _stock(words: list[str]) -> Stock:
 
 def _fault(words: list[str]) -> Fault:
     operation, kind, *details = words if len(words) > 1 else (words[0], "")
-    if operation not in OPERATIONS:
-        raise ValueError(f"{operation!r} is not one of {', '.join(OPERATIONS)}")
+    if operation not in OPERATIONS and not _AWS_OPERATION.fullmatch(operation):
+        raise ValueError(f"{operation!r} is not one of {', '.join(OPERATIONS)}, nor of AWS")
     if kind not in set(FaultKind):
         raise ValueError(f"{kind!r} is not one of {', '.join(FaultKind)}")
     given = dict(detail.partition("=")[::2] for detail in details)

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, Final, TypeAlias
 
 from karpenter.model.aws.catalog import AwsCatalog
+from karpenter.model.aws.cluster import ClusterFacts
 from karpenter.runtime.clock import Clock
 from karpenter.sim.ec2.codec.messages import AwsError
 from karpenter.sim.market.dice import hex_digits
@@ -24,16 +25,8 @@ ACCESS_KEY: Final = "AKIASIMULATEDACCOUNT"
 """The access key id of the account's one user. Its secret may be anything: signatures are not checked."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterFacts:
-    """What EKS says about the one cluster of the account, and what kubelets must be told to join it."""
-
-    name: str = "simulated"
-    endpoint: str = "https://127.0.0.1"
-    certificate_authority: str = ""
-    """PEM, base64."""
-    version: str = "1.32"
-    service_cidr: str = "10.100.0.0/16"
+CLUSTER: Final = ClusterFacts("simulated", "https://127.0.0.1", version="1.32", service_cidr="10.100.0.0/16")
+"""The account's one cluster, where nobody says more."""
 
 
 @dataclass(slots=True)
@@ -43,7 +36,12 @@ class Backend:
     market: Market
     catalog: AwsCatalog
     clock: Clock
-    cluster: ClusterFacts = ClusterFacts()
+    cluster: ClusterFacts = CLUSTER
+    """What EKS says, and what kubelets must be told to join."""
+    vcpu_quota: dict[str, int] = field(default_factory=dict)
+    """Capacity type to how many vCPUs may run; no limit where nothing is said."""
+    denied: set[str] = field(default_factory=set)
+    """Actions that the caller's policy does not allow, such as `ec2:CreateFleet`."""
     access_keys: set[str] = field(default_factory=lambda: {ACCESS_KEY})
     """Keys that are accepted."""
     seed: int = 0
@@ -66,11 +64,6 @@ class Backend:
     def arn(self, service: str, resource: str, *, region: str | None = None) -> str:
         """Return the Amazon resource name of something in the account."""
         return f"arn:aws:{service}:{self.region if region is None else region}:{ACCOUNT_ID}:{resource}"
-
-
-def tag_list(tags: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return tags as AWS lists them."""
-    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
 
 
 def refuse_dry_run(params: Params) -> None:

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from karpenter.model.aws.catalog import Image
-from karpenter.sim.ec2.backend import ACCOUNT_ID, Backend, Handler, Params, Result, tag_list
+from karpenter.model.aws.tags import tag_list
+from karpenter.sim.ec2.backend import ACCOUNT_ID, Backend, Handler, Params, Result
 from karpenter.sim.ec2.codec.messages import AwsError
 from karpenter.sim.ec2.filters import Facts, by_ids, page, select
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from karpenter.sim.ec2.backend import ACCOUNT_ID, Backend, Handler, Params, Result, tag_list
+from karpenter.model.aws.tags import tag_list
+from karpenter.sim.ec2.backend import ACCOUNT_ID, Backend, Handler, Params, Result
 from karpenter.sim.ec2.filters import Facts, by_ids, no_tags, page, select
 from karpenter.sim.market.account import SecurityGroup, Subnet
 

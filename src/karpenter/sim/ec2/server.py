@@ -43,6 +43,7 @@ class Endpoint:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
+        self._running: asyncio.Task[None] | None = None
         self.port = 0
         """Where it listens; 0 before it was started."""
 
@@ -58,11 +59,15 @@ class Endpoint:
         self._thread = threading.Thread(target=self._run, args=(ready,), name="sim.ec2", daemon=True)
         self._thread.start()
         self.port = await asyncio.wrap_future(ready)
+        self._running = asyncio.create_task(self._desk.run(), name="sim.ec2")
 
     async def stop(self) -> None:
         """Stop listening and drop the calls that wait."""
         if self._thread is None or self._loop is None or self._stopping is None:
             return
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
         self._loop.call_soon_threadsafe(self._stopping.set)
         await asyncio.to_thread(self._thread.join)
         self._thread = None

@@ -30,7 +30,7 @@ class MarketMachines:
         """Yield every instance that has booted, and each again when it stops and when it is gone."""
         async for instance, state in self._market.changes():
             power = _POWER.get(state)
-            if power is not None:
+            if power is not None and instance.boot.joins:
                 yield PowerChange(machine_of(instance, self._market.settings.memory_shortfall), power)
 
     def exists(self, provider_id: str) -> bool | None:

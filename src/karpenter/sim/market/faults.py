@@ -33,7 +33,7 @@ class Fault:
 
     kind: FaultKind
     operation: str = "*"
-    """`create`, `delete`, `get`, `list`, `instance_types`, or `*` for all of them."""
+    """`create`, `delete`, `get`, `list`, `instance_types`, an operation of AWS (`CreateFleet`), or `*` for all."""
     times: int = 1
     """With how many calls it goes wrong."""
     code: str = "InternalError"
@@ -42,19 +42,19 @@ class Fault:
     """How much slower, or after which time to try again; real seconds, whatever the market's speed."""
     instance_type: str = ""
 
-    def concerns(self, operation: str) -> bool:
-        """Return whether a call of this operation meets the fault."""
-        if operation == LAUNCH or self.kind is FaultKind.OTHER_TYPE:
-            return operation == LAUNCH and self.kind is FaultKind.OTHER_TYPE
-        return self.operation in {"*", operation}
+    def concerns(self, *names: str) -> bool:
+        """Return whether a call of this operation meets the fault; it may go by several names."""
+        if LAUNCH in names or self.kind is FaultKind.OTHER_TYPE:
+            return LAUNCH in names and self.kind is FaultKind.OTHER_TYPE
+        return self.operation in {"*", *names}
 
 
-def take(faults: tuple[Fault, ...], operation: str) -> tuple[tuple[Fault, ...], tuple[Fault, ...]]:
-    """Return the faults that one call of an operation meets, one of each kind, and those that are left afterwards."""
+def take(faults: tuple[Fault, ...], *names: str) -> tuple[tuple[Fault, ...], tuple[Fault, ...]]:
+    """Return the faults that a call meets, given all names of its operation, one of each kind, and what is left."""
     met: dict[FaultKind, Fault] = {}
     left: list[Fault] = []
     for fault in faults:
-        if fault.kind in met or not fault.concerns(operation):
+        if fault.kind in met or not fault.concerns(*names):
             left.append(fault)
             continue
         met[fault.kind] = fault

@@ -38,6 +38,8 @@ class Boot:
     arch: str = "amd64"
     os_image: str = "Linux"
     kubelet_version: str = ""
+    joins: bool = True
+    """Whether a kubelet starts that finds the cluster; a machine that was told nothing about it only costs money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,9 @@ class Blueprint:
     image_id: str = ""
     subnet_id: str = ""
     security_group_ids: tuple[str, ...] = ()
+    instance_profile: str = ""
+    launch_template: str = ""
+    """Id of the template it was launched from; empty where there are none."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that follow from type and offering, as `model.Instance.labels`."""
     boot: Boot = field(default_factory=Boot)

@@ -46,6 +46,8 @@ class LaunchRequest:
     blueprint: Callable[[OfferingKey], Blueprint]
     """What to launch, once the offering is known."""
     tags: Mapping[str, str] = field(default_factory=dict)
+    in_order: bool = False
+    """Whether the options are tried as they are given, instead of by price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,10 @@ class Market:
         now = self._clock.now()
         return tuple(one for one in self._instances.values() if one.state(now) is not InstanceState.GONE)
 
+    def remembered(self) -> tuple[MarketInstance, ...]:
+        """Return the instances that can be seen, those that are gone included, in the order of their launch."""
+        return tuple(self._instances.values())
+
     def find(self, instance: str) -> MarketInstance | None:
         """Return an instance by id or provider id, gone or not; None when it was never there or is forgotten."""
         return self._instances.get(instance.rpartition("/")[2])
@@ -143,8 +149,9 @@ class Market:
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Launch one instance: spot as price and capacity advise, on-demand at the lowest price.
 
-        Options are tried from the best to the worst. A spot option counts as dearer the fewer instances are left of it:
-        up to twice its price, below ten. With ample capacity the cheapest wins; ties go by type and zone name.
+        Options are tried from the best to the worst, unless they are given `in_order`. A spot option counts as dearer
+        the fewer instances are left of it: up to twice its price, below ten. With ample capacity the cheapest wins;
+        ties go by type and zone name.
         """
         now = self._clock.now()
         running = self.running(request.token)
@@ -153,7 +160,8 @@ class Market:
         limited = bool(self._capacity.stocks)
         taken = tuple(instance.offering for instance in self.instances()) if limited else ()
         refused = []
-        for _, key, price in sorted(self._ranked(request.options, taken)):
+        ranked = self._ranked(request.options, taken)
+        for _, key, price in ranked if request.in_order else sorted(ranked):
             if self._is_sold_out(key, taken, now):
                 refused.append(key)
                 continue
@@ -231,6 +239,12 @@ class Market:
         if found is None or found.state(now) in {InstanceState.TERMINATING, InstanceState.GONE}:
             return
         self._put(self._ending(found, now))
+
+    def tag(self, instance: str, tags: Mapping[str, str | None]) -> None:
+        """Set tags of an instance, by id or provider id; None takes one off. Raises KeyError."""
+        found = self._living(instance)
+        changed = {**found.tags, **tags}
+        self._put(replace(found, tags={key: value for key, value in changed.items() if value is not None}))
 
     def _ending(self, instance: MarketInstance, at: UnixSeconds) -> MarketInstance:
         gone_at = UnixSeconds(at + self.settings.termination_s / self.settings.speed)
@@ -320,9 +334,9 @@ class Market:
 
     # --- faces' business ----------------------------------------------------------------------------------------------
 
-    def take_faults(self, operation: str) -> tuple[Fault, ...]:
-        """Return what goes wrong with a call of an operation that begins now; each fault counts down."""
-        met, left = take(self._faults, operation)
+    def take_faults(self, *names: str) -> tuple[Fault, ...]:
+        """Return what goes wrong with a call of an operation, by its names, that begins now; each fault counts down."""
+        met, left = take(self._faults, *names)
         if met:
             self._faults = left
             self._changed()
