@@ -15,16 +15,6 @@ def test_no_nodes_at_all_has_words_of_its_own() -> None:
     assert World().place(a_pod()).message == "no nodes available to schedule pods"
 
 
-def test_pods_of_lower_importance_are_not_displaced() -> None:
-    world = World(a_node(cpu="1"), bound=[a_pod("small", priority=0, node="node")])
-    assert world.place(a_pod("vip", priority=10)).message.endswith(
-        "preemption: 0/1 nodes are available: 1 Preemption is not simulated."
-    )
-    assert world.place(a_pod("equal", priority=0)).message.endswith(
-        "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
-    )
-
-
 def test_a_verdict_is_given_anew_once_the_cluster_changed() -> None:
     world = World(a_node("n1", cpu="1"))
     assert world.node_for(a_pod(cpu="2")) is None

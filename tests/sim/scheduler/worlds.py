@@ -1,6 +1,6 @@
 """A cluster to choose nodes in, written down: nodes with what is bound to them, and what else is looked up."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -8,6 +8,7 @@ from karpenter.model import core
 from karpenter.model.meta import LabelSelector
 from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.units import ObjectKey
+from karpenter.sim.kinds import Budget
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.nodeinfo import ClusterCache
 from karpenter.sim.scheduler.nominations import Nomination, Nominations
@@ -26,6 +27,8 @@ class WrittenSurroundings:
     csi_nodes: Iterable[CSINode] = ()
     services: Iterable[Mapping[str, str]] = ()
     """Their selectors: pods that one covers are spread by default."""
+    pods: Iterable[core.Pod] = ()
+    disruption_budgets: Sequence[Budget] = ()
     stamp: int = 0
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
@@ -34,6 +37,12 @@ class WrittenSurroundings:
     def default_selectors(self, pod: PodFacts) -> tuple[LabelSelector, ...]:
         covering = (selector for selector in self.services if selector.items() <= pod.labels.items())
         return tuple(LabelSelector(match_labels=dict(selector)) for selector in covering)
+
+    def pod(self, key: ObjectKey) -> core.Pod | None:
+        return next((one for one in self.pods if one.metadata.key == key), None)
+
+    def budgets(self) -> Sequence[Budget]:
+        return self.disruption_budgets
 
     def claim(self, key: ObjectKey) -> PersistentVolumeClaim | None:
         return next((one for one in self.claims if one.metadata.key == key), None)
@@ -77,6 +86,7 @@ class World:
             node,
             priority=pod.spec.priority or 0,
             is_terminating=pod.metadata.is_deleting,
+            name=pod.metadata.name,
         )
 
     def place(self, pod: core.Pod) -> Placement | Unschedulable:

@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from karpenter.sim.scheduler.nodefilters import Rejection
+from karpenter.sim.scheduler.preemption import Candidate
 
 NO_NODES = "no nodes available to schedule pods"
+NEVER_PREEMPTS = "preemption: not eligible due to preemptionPolicy=Never."
+WAITS_FOR_VICTIMS = "preemption: not eligible due to a terminating pod on the nominated node."
+_NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,38 +22,43 @@ class Unschedulable:
     message: str
     plugins: frozenset[str]
     """The filters that rejected nodes: changes to what they look at are worth a new attempt."""
+    keeps_nomination: bool = False
+    """Whether the pod goes on waiting for the node that it was nominated for."""
+    makes_room: Candidate | None = None
+    """The pods that have to go for this one, and the node that it is nominated for."""
 
 
-def no_fit(rejections: Sequence[Rejection], *, preemption: str) -> Unschedulable:
+def no_fit(rejections: Sequence[Rejection], *, preemption: str, keeps_nomination: bool = False) -> Unschedulable:
     """Return the verdict when each node has a rejection; `preemption` is the sentence on displacing other pods."""
-    reasons = Counter(reason for rejection in rejections for reason in rejection.reasons)
-    message = f"0/{len(rejections)} nodes are available: {_listed(reasons)}. {preemption}"
-    return Unschedulable(message, frozenset(rejection.plugin for rejection in rejections))
+    message = " ".join(part for part in (_no_fit(rejections), preemption) if part)
+    plugins = frozenset(rejection.plugin for rejection in rejections)
+    return Unschedulable(message, plugins, keeps_nomination=keeps_nomination)
+
+
+def makes_room(rejections: Sequence[Rejection], chosen: Candidate) -> Unschedulable:
+    """Return the verdict when a node takes the pod once others have left it."""
+    return Unschedulable(_no_fit(rejections), frozenset(one.plugin for one in rejections), makes_room=chosen)
 
 
 def no_pod_fit(nodes: int, why: str, plugin: str) -> Unschedulable:
     """Return the verdict when something about the pod rules out all nodes at once."""
-    note = _preemption(nodes, {"Preemption is not helpful for scheduling": nodes})
+    note = _preemption(nodes, {_NOT_HELPFUL: nodes})
     return Unschedulable(f"0/{nodes} nodes are available: {why}. {note}", frozenset((plugin,)))
 
 
-def preemption_note(rejections: Sequence[Rejection], *, has_victims: Sequence[bool], never: bool) -> str:
-    """Return the sentence on displacing other pods.
+def preemption_note(nodes: int, why_not: Sequence[Rejection]) -> str:
+    """Return the sentence on displacing other pods where that is in vain.
 
-    `has_victims` says for each node whether pods of lower priority run there. This scheduler displaces nobody.
+    `why_not` says it for those of the nodes where others are what stands in the way.
     """
-    if never:
-        return "preemption: not eligible due to preemptionPolicy=Never."
-    counts = Counter(
-        _outlook(rejection, victims=victims) for rejection, victims in zip(rejections, has_victims, strict=True)
-    )
-    return _preemption(len(rejections), counts)
+    counts = Counter(reason for rejection in why_not for reason in rejection.reasons)
+    hopeless = nodes - len(why_not)
+    return _preemption(nodes, {**counts, **({_NOT_HELPFUL: hopeless} if hopeless else {})})
 
 
-def _outlook(rejection: Rejection, *, victims: bool) -> str:
-    if not rejection.helps_to_remove_pods:
-        return "Preemption is not helpful for scheduling"
-    return "Preemption is not simulated" if victims else "No preemption victims found for incoming pod"
+def _no_fit(rejections: Sequence[Rejection]) -> str:
+    reasons = Counter(reason for rejection in rejections for reason in rejection.reasons)
+    return f"0/{len(rejections)} nodes are available: {_listed(reasons)}."
 
 
 def _preemption(nodes: int, outlooks: Mapping[str, int]) -> str:

@@ -9,6 +9,7 @@ from itertools import count
 from karpenter.model import core
 from karpenter.model.resources import parse_resources
 from karpenter.model.taints import Taint
+from karpenter.model.units import ObjectKey
 from karpenter.sim.scheduler.podfacts import PodFacts
 
 
@@ -44,6 +45,12 @@ class BoundPod:
     facts: PodFacts
     priority: int
     is_terminating: bool
+    name: str = ""
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name."""
+        return ObjectKey(self.facts.namespace, self.name)
 
 
 class ClusterCache:
@@ -101,19 +108,21 @@ class ClusterCache:
         self._touch(info)
         self._drop_if_unused(info)
 
-    def assume(self, uid: str, facts: PodFacts, node: str, *, priority: int) -> None:
+    def assume(self, uid: str, facts: PodFacts, node: str, *, priority: int, name: str = "") -> None:
         """Count a pod on a node before the API confirms it."""
         self._assumed.add(uid)
-        self._place(uid, BoundPod(facts, priority, is_terminating=False), node)
+        self._place(uid, BoundPod(facts, priority, is_terminating=False, name=name), node)
 
     def is_assumed(self, uid: str) -> bool:
         """Return whether a pod has been given a node and the API has not confirmed that yet."""
         return uid in self._assumed
 
-    def set_pod(self, uid: str, facts: PodFacts, node: str, *, priority: int, is_terminating: bool) -> None:
+    def set_pod(
+        self, uid: str, facts: PodFacts, node: str, *, priority: int, is_terminating: bool, name: str = ""
+    ) -> None:
         """Count a bound pod where the API says it is."""
         self._assumed.discard(uid)
-        self._place(uid, BoundPod(facts, priority, is_terminating), node)
+        self._place(uid, BoundPod(facts, priority, is_terminating, name), node)
 
     def remove_pod(self, uid: str) -> str | None:
         """Stop counting a pod and return its node; None when it was not counted."""
@@ -122,7 +131,7 @@ class ClusterCache:
         if node is None:
             return None
         info = self._nodes[node]
-        self._subtract(info, info.pods.pop(uid))
+        _subtract(info, info.pods.pop(uid))
         self._touch(info)
         self._drop_if_unused(info)
         return node
@@ -133,7 +142,7 @@ class ClusterCache:
             return
         if present is not None:
             info = self._nodes[present]
-            self._subtract(info, info.pods.pop(uid))
+            _subtract(info, info.pods.pop(uid))
             self._touch(info)
         info = self._info(node)
         info.pods[uid] = pod
@@ -154,18 +163,6 @@ class ClusterCache:
         if not info.is_known and not info.pods:
             del self._nodes[info.name]
 
-    def _subtract(self, info: NodeInfo, pod: BoundPod) -> None:
-        facts = pod.facts
-        for name, amount in facts.requests.items():
-            info.requested[name] -= amount
-        info.scored_cpu -= facts.scored_cpu
-        info.scored_memory -= facts.scored_memory
-        for port in facts.ports:
-            info.ports.remove(port)
-        _count(info.classes, facts, -1)
-        if not pod.is_terminating:
-            _count(info.staying, facts, -1)
-
 
 def _add(info: NodeInfo, pod: BoundPod) -> None:
     facts = pod.facts
@@ -179,9 +176,39 @@ def _add(info: NodeInfo, pod: BoundPod) -> None:
         _count(info.staying, facts, 1)
 
 
+def _subtract(info: NodeInfo, pod: BoundPod) -> None:
+    facts = pod.facts
+    for name, amount in facts.requests.items():
+        info.requested[name] -= amount
+    info.scored_cpu -= facts.scored_cpu
+    info.scored_memory -= facts.scored_memory
+    for port in facts.ports:
+        info.ports.remove(port)
+    _count(info.classes, facts, -1)
+    if not pod.is_terminating:
+        _count(info.staying, facts, -1)
+
+
 def with_pods(info: NodeInfo, more: Iterable[PodFacts]) -> NodeInfo:
     """Return a node as it would be with more pods on it."""
-    fuller = replace(
+    fuller = _copy(info)
+    for number, facts in enumerate(more):
+        pod = BoundPod(facts, priority=0, is_terminating=False)
+        fuller.pods[f"nominated {number}"] = pod
+        _add(fuller, pod)
+    return fuller
+
+
+def without_pods(info: NodeInfo, uids: Iterable[str]) -> NodeInfo:
+    """Return a node as it would be once these pods have left it."""
+    emptier = _copy(info)
+    for uid in uids:
+        _subtract(emptier, emptier.pods.pop(uid))
+    return emptier
+
+
+def _copy(info: NodeInfo) -> NodeInfo:
+    return replace(
         info,
         requested=dict(info.requested),
         ports=list(info.ports),
@@ -189,11 +216,6 @@ def with_pods(info: NodeInfo, more: Iterable[PodFacts]) -> NodeInfo:
         classes=dict(info.classes),
         staying=dict(info.staying),
     )
-    for number, facts in enumerate(more):
-        pod = BoundPod(facts, priority=0, is_terminating=False)
-        fuller.pods[f"nominated {number}"] = pod
-        _add(fuller, pod)
-    return fuller
 
 
 def _count(counts: dict[PodFacts, int], facts: PodFacts, change: int) -> None:

@@ -20,6 +20,8 @@ class Nomination:
     node: str
     facts: PodFacts
     priority: int
+    is_written: bool = True
+    """False while only we know of it: a pod that does not say so is no contradiction yet."""
 
 
 class Nominations:
@@ -56,6 +58,15 @@ class Nominations:
         """Return the node that a pod waits for."""
         nomination = self._by_uid.get(uid)
         return nomination.node if nomination is not None else None
+
+    def is_unwritten(self, uid: str) -> bool:
+        """Return whether a pod waits for a node and its status has not said so yet."""
+        nomination = self._by_uid.get(uid)
+        return nomination is not None and not nomination.is_written
+
+    def below(self, priority: int, node: str) -> tuple[str, ...]:
+        """Return the pods of lower priority that wait for a node."""
+        return tuple(uid for uid, one in self._on.get(node, {}).items() if one.priority < priority)
 
     def uids(self) -> tuple[str, ...]:
         """Return every pod that waits for a node."""

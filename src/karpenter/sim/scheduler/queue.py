@@ -88,6 +88,10 @@ class SchedulingQueue:
         self._pods[pod.uid] = pod
         self._activate(pod, now)
 
+    def get(self, uid: str) -> QueuedPod | None:
+        """Return a pod that is in the queue; None for any other."""
+        return self._pods.get(uid)
+
     def remove(self, uid: str) -> None:
         """Forget a pod: it is gone, or has a node."""
         pod = self._pods.pop(uid, None)

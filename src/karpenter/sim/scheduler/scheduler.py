@@ -19,6 +19,7 @@ from karpenter.sim.scheduler.hints import SPREAD, concerns
 from karpenter.sim.scheduler.nodeinfo import ClusterCache, NodeInfo
 from karpenter.sim.scheduler.nominations import Nomination, Nominations
 from karpenter.sim.scheduler.podfacts import FactsBook, PodFacts
+from karpenter.sim.scheduler.preemption import Candidate
 from karpenter.sim.scheduler.queue import ANY_NUMBER, Helped, QueuedPod, SchedulingQueue
 from karpenter.sim.scheduler.selection import NodeSelection, Placement
 from karpenter.sim.scheduler.surroundings import ClusterSurroundings
@@ -47,6 +48,8 @@ class Scheduler:
         self._surroundings = ClusterSurroundings(context.informers, changed=self._surroundings_changed)
         self._selection = NodeSelection(self._cache, self._nominations, self._surroundings, draw=Random(seed))
         self._work = asyncio.Event()
+        self._making_room: dict[str, bool] = {}
+        """Pods for which others are told to go just now, and whether they were to be tried again meanwhile."""
         self._gated: dict[str, ObjectKey] = {}
         """Pods whose gates are still to be written about."""
 
@@ -80,19 +83,52 @@ class Scheduler:
         self._work.clear()
 
     def _schedule(self, pod: QueuedPod, group: asyncio.TaskGroup) -> None:
+        if pod.uid in self._making_room:
+            self._making_room[pod.uid] = True
+            self._queue.give_up(pod, pod.plugins, self._clock.now())
+            return
         found = self._selection.place(pod.facts, uid=pod.uid, priority=pod.priority)
         if isinstance(found, Unschedulable):
             self._queue.give_up(pod, found.plugins, self._clock.now())
-            # Preemption finds nothing, and so takes a nomination back; a pod that never preempts does not get there.
-            node = None if pod.facts.never_preempts else self._nominations.drop(pod.uid)
-            said = self._writes.say_unschedulable(pod.key, pod.uid, found.message, withdraws=node is not None)
-            self._writes.start(pod.uid, said, group)
-            if node is not None:
-                self._wake_for_node(node)
+            if found.makes_room is not None:
+                self._make_room(pod, found.makes_room, group, message=found.message)
+            else:
+                self._refuse(pod, found, group)
         else:
             self._nominations.drop(pod.uid)
-            self._cache.assume(pod.uid, pod.facts, found.node, priority=pod.priority)
+            self._cache.assume(pod.uid, pod.facts, found.node, priority=pod.priority, name=pod.key.name)
             self._writes.start(pod.uid, self._bind(pod, found), group)
+
+    def _refuse(self, pod: QueuedPod, verdict: Unschedulable, group: asyncio.TaskGroup) -> None:
+        node = None if verdict.keeps_nomination else self._nominations.drop(pod.uid)
+        nominates = None if node is None else ""
+        said = self._writes.say_unschedulable(pod.key, pod.uid, verdict.message, nominates=nominates)
+        self._writes.start(pod.uid, said, group)
+        if node is not None:
+            self._wake_for_node(node)
+
+    def _make_room(self, pod: QueuedPod, chosen: Candidate, group: asyncio.TaskGroup, *, message: str) -> None:
+        """Nominate a pod for a node and let others leave it; those less important that wait for the node look anew."""
+        self._nominations.set(pod.uid, Nomination(chosen.node, pod.facts, pod.priority, is_written=False))
+        for uid in self._nominations.below(pod.priority, chosen.node):
+            self._nominations.drop(uid)
+            if (other := self._queue.get(uid)) is not None:
+                self._writes.start(uid, self._writes.withdraw(other.key, uid), group)
+                self._queue.wake_these((uid,), self._clock.now())
+        said = self._writes.say_unschedulable(pod.key, pod.uid, message, nominates=chosen.node)
+        self._writes.start(pod.uid, said, group)
+        self._making_room[pod.uid] = False
+        group.create_task(self._displace(pod, chosen))
+
+    async def _displace(self, pod: QueuedPod, chosen: Candidate) -> None:
+        try:
+            await self._writes.displace(chosen, by=pod.uid)
+        except KubeError as error:
+            log.warning("cannot make room, trying again", pod=str(pod.key), node=chosen.node, error=error)
+            self._making_room[pod.uid] = True
+        if self._making_room.pop(pod.uid):
+            self._queue.wake_these((pod.uid,), self._clock.now())
+            self._work.set()
 
     async def _bind(self, pod: QueuedPod, placement: Placement) -> None:
         namespace, name = pod.key
@@ -153,7 +189,12 @@ class Scheduler:
         self._queue.remove(uid)
         self._withdraw(uid)
         self._cache.set_pod(
-            uid, facts, pod.spec.node_name, priority=self._priority(facts), is_terminating=pod.metadata.is_deleting
+            uid,
+            facts,
+            pod.spec.node_name,
+            priority=self._priority(facts),
+            is_terminating=pod.metadata.is_deleting,
+            name=pod.metadata.name,
         )
         if is_news or self._cache.stamp != stamp:
             self._wake(lambda waiting, rejected_by: self._concerned(waiting, rejected_by, facts))
@@ -186,6 +227,8 @@ class Scheduler:
         self._work.set()
 
     def _follow_nomination(self, uid: str, node: str, facts: PodFacts) -> None:
+        if not node and self._nominations.is_unwritten(uid):
+            return
         if self._nominations.node_of(uid) not in (None, node):
             self._withdraw(uid)
         if node:

@@ -7,20 +7,25 @@ next pod of its kind looks at one node anew; the rest is sums over remembered va
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 from typing import Final, Protocol
 
+from karpenter.model.core import Pod
 from karpenter.model.meta import LabelSelector
 from karpenter.model.storage import PersistentVolumeClaim
+from karpenter.model.units import ObjectKey, from_rfc3339
+from karpenter.sim.kinds import Budget
 from karpenter.sim.scheduler import diagnosis
 from karpenter.sim.scheduler.diagnosis import Unschedulable
 from karpenter.sim.scheduler.interpod import NOTHING, PodRelations, Relations, relations_on
 from karpenter.sim.scheduler.nodefilters import Rejection, discouraging_taints, node_preference, rejection_by_node
-from karpenter.sim.scheduler.nodeinfo import ClusterCache, NodeInfo, with_pods
+from karpenter.sim.scheduler.nodeinfo import BoundPod, ClusterCache, NodeInfo, with_pods, without_pods
 from karpenter.sim.scheduler.nominations import Nominations
 from karpenter.sim.scheduler.podfacts import PodFacts, SpreadRule
+from karpenter.sim.scheduler.preemption import Candidate, Victim, best, candidate, enough, is_preempted
 from karpenter.sim.scheduler.scores import WEIGHTS, resource_score, scaled
 from karpenter.sim.scheduler.spread import HardSpread, NodeCounts, counts_on, default_rules, soft_scores
 from karpenter.sim.scheduler.volumes import Mounts, Storage, rejection_by_volumes, resolve
@@ -42,6 +47,14 @@ class Surroundings(Storage, Protocol):
 
     def default_selectors(self, pod: PodFacts) -> tuple[LabelSelector, ...]:
         """Return the selectors of the services and the workload of a pod; it is spread with the pods that match all."""
+        ...
+
+    def pod(self, key: ObjectKey) -> Pod | None:
+        """Return a pod as the API has it; None when it is gone."""
+        ...
+
+    def budgets(self) -> Sequence[Budget]:
+        """Return all disruption budgets."""
         ...
 
 
@@ -145,7 +158,7 @@ class NodeSelection:
             self._leave_room(search, range(len(nodes)))
             feasible = [index for index, rejection in enumerate(search.rejections) if rejection is None]
             if not feasible:
-                return self._no_fit(search)
+                return self._no_fit(search, nominated)
             chosen = self._best(search, feasible) if len(feasible) > 1 else feasible[0]
         return Placement(nodes[chosen].name, kind.mounts.waiting)
 
@@ -172,12 +185,15 @@ class NodeSelection:
                 search.rejections[index] = self._rejection_beside(search, index, others) if others else None
 
     def _rejection_beside(self, search: _Search, index: int, others: Sequence[PodFacts]) -> Rejection | None:
-        pod, fuller = search.kind.pod, with_pods(search.nodes[index], others)
-        record = self._new_record(search.kind, fuller)
+        return self._rejection_as(search, index, with_pods(search.nodes[index], others))
+
+    def _rejection_as(self, search: _Search, index: int, node: NodeInfo) -> Rejection | None:
+        """Return why one of the nodes would not do if it were like this."""
+        pod, record = search.kind.pod, self._new_record(search.kind, node)
         if record.rejection is not None:
             return record.rejection
         nodes, records = list(search.nodes), list(search.records)
-        nodes[index], records[index] = fuller, record
+        nodes[index], records[index] = node, record
         relations = self._relations(pod, nodes, records)
         if relations is None and not pod.hard_spread:
             return None
@@ -250,11 +266,63 @@ class NodeSelection:
             _add(points, company, WEIGHTS["InterPodAffinity"])
         return points
 
-    def _no_fit(self, search: _Search) -> Unschedulable:
+    def _no_fit(self, search: _Search, nominated: str | None) -> Unschedulable:
         rejections = [one for one in search.rejections if one is not None]
-        victims = [any(other.priority < search.priority for other in node.pods.values()) for node in search.nodes]
-        note = diagnosis.preemption_note(rejections, has_victims=victims, never=search.kind.pod.never_preempts)
-        return diagnosis.no_fit(rejections, preemption=note)
+        if obstacle := self._may_not_preempt(search, nominated):
+            return diagnosis.no_fit(rejections, preemption=obstacle, keeps_nomination=True)
+        found = self._candidates(search)
+        candidates = [one for one in found if isinstance(one, Candidate)]
+        if candidates:
+            return diagnosis.makes_room(rejections, best(candidates))
+        why_not = [one for one in found if isinstance(one, Rejection)]
+        return diagnosis.no_fit(rejections, preemption=diagnosis.preemption_note(len(rejections), why_not))
+
+    def _may_not_preempt(self, search: _Search, nominated: str | None) -> str:
+        """Return why a pod may not displace others now; empty when it may."""
+        if search.kind.pod.never_preempts:
+            return diagnosis.NEVER_PREEMPTS
+        for node, rejection in zip(search.nodes, search.rejections, strict=True):
+            if node.name == nominated and rejection is not None and rejection.helps_to_remove_pods:
+                lower = [pod for pod in node.pods.values() if pod.priority < search.priority]
+                if any(is_preempted(self._surroundings.pod(pod.key)) for pod in lower):
+                    return diagnosis.WAITS_FOR_VICTIMS
+        return ""
+
+    def _candidates(self, search: _Search) -> list[Candidate | Rejection]:
+        """Return for each node where other pods stand in the way which of them would have to go, or why none."""
+        places = [at for at, one in enumerate(search.rejections) if one is not None and one.helps_to_remove_pods]
+        limit = enough(len(places))
+        if len(places) > limit:
+            first = self._draw.randrange(len(places))
+            places = places[first:] + places[:first]
+        found: list[Candidate | Rejection] = []
+        good = 0
+        for index in places:
+            one = self._candidate(search, index)
+            found.append(one)
+            good += isinstance(one, Candidate)
+            if good >= limit and any(isinstance(one, Candidate) and not one.broken_budgets for one in found):
+                break
+        return found
+
+    def _candidate(self, search: _Search, index: int) -> Candidate | Rejection:
+        node = search.nodes[index]
+        others = self._nominations.before(search.uid, search.priority, node.name)
+
+        def without(uids: Collection[str]) -> Rejection | None:
+            emptier = without_pods(node, uids)
+            rejection = self._rejection_as(search, index, emptier)
+            if rejection is None and others:
+                rejection = self._rejection_as(search, index, with_pods(emptier, others))
+            return rejection
+
+        lower = [self._victim(uid, pod) for uid, pod in node.pods.items() if pod.priority < search.priority]
+        return candidate(node.name, lower, without, budgets=self._surroundings.budgets())
+
+    def _victim(self, uid: str, pod: BoundPod) -> Victim:
+        known = self._surroundings.pod(pod.key)
+        started = known.status.start_time if known is not None else None
+        return Victim(uid, pod.key, pod.facts, pod.priority, from_rfc3339(started) if started else inf)
 
 
 def _rejections(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from karpenter.model.core import Pod
 from karpenter.model.meta import LabelSelector
 from karpenter.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karpenter.model.units import ObjectKey
@@ -12,6 +13,7 @@ from karpenter.runtime.identity import key_of
 from karpenter.runtime.informer import Informer
 from karpenter.runtime.kube import WatchEvent
 from karpenter.sim.informers import SharedInformers
+from karpenter.sim.kinds import Budget
 from karpenter.sim.scheduler.podfacts import PodFacts
 
 VOLUME_PLUGINS: Final = frozenset({"VolumeBinding", "VolumeZone", "NodeVolumeLimits"})
@@ -85,6 +87,14 @@ class ClusterSurroundings:
                 return stateful_set.spec.selector if stateful_set is not None else None
             case _:
                 return None
+
+    def pod(self, key: ObjectKey) -> Pod | None:
+        """Return a pod as the API has it; None when it is gone."""
+        return self._informers.pods.get(key)
+
+    def budgets(self) -> tuple[Budget, ...]:
+        """Return all disruption budgets."""
+        return tuple(self._informers.budgets.values())
 
     def claim(self, key: ObjectKey) -> PersistentVolumeClaim | None:
         """Return a claim; None when there is none."""

@@ -13,8 +13,10 @@ from karpenter.model.units import ObjectKey, to_rfc3339
 from karpenter.runtime import kube as api
 from karpenter.runtime import logs
 from karpenter.runtime.events import ObjectRef, ref_to
-from karpenter.runtime.kube import KubeError, NotFound, RawObject
+from karpenter.runtime.kube import Conflict, KubeError, NotFound, RawObject
 from karpenter.sim.disks import SELECTED_NODE
+from karpenter.sim.scheduler.preemption import REASON as PREEMPTED
+from karpenter.sim.scheduler.preemption import Candidate, Victim
 from karpenter.sim.scheduler.selection import Placement
 from karpenter.sim.standins import Context
 from karpenter.sim.storagekinds import CLAIMS
@@ -103,10 +105,41 @@ class PodWrites:
             raise VolumesNotMade(f"provisioning failed for persistentvolumeclaim {claim.metadata.key}")
         return bool(now.spec.volume_name) and now.status.phase == "Bound"
 
-    async def say_unschedulable(self, key: ObjectKey, uid: str, message: str, *, withdraws: bool) -> None:
-        """Write down why a pod has no node, taking its nomination back if asked to, and record it as an event."""
+    async def say_unschedulable(self, key: ObjectKey, uid: str, message: str, *, nominates: str | None) -> None:
+        """Write down why a pod has no node, and record it as an event.
+
+        `nominates` is the node that it waits for from now on, empty for none, None where that stays as it is.
+        """
         self._recorder.record(self._reference(key, uid), "Warning", "FailedScheduling", message)
-        await self._mark(key, uid, reason="Unschedulable", message=message, withdraws=withdraws)
+        await self._mark(key, uid, reason="Unschedulable", message=message, nominates=nominates)
+
+    async def displace(self, chosen: Candidate, *, by: str) -> None:
+        """Delete the pods that have to go for the pod with the uid `by`. Raises KubeError where the API refuses."""
+        await asyncio.gather(*(self._displace_one(victim, chosen.node, by=by) for victim in chosen.victims))
+
+    async def _displace_one(self, victim: Victim, node: str, *, by: str) -> None:
+        namespace, name = victim.key
+        pod = self._informers.pods.get(victim.key)
+        if pod is None or pod.metadata.uid != victim.uid or pod.metadata.is_deleting:
+            return
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": PREEMPTED,
+            "message": f"{SCHEDULER_NAME}: preempting to accommodate a higher priority pod",
+            "lastTransitionTime": to_rfc3339(self._clock.now()),
+        }
+        body: RawObject = {"metadata": {"uid": victim.uid}, "status": {"conditions": [condition]}}
+        try:
+            async with self._slots:
+                await self._kube.patch(
+                    api.PODS, name, body, namespace=namespace, patch_type="strategic", subresource="status"
+                )
+                await self._kube.delete(api.PODS, name, namespace=namespace, uid=victim.uid)
+        except (NotFound, Conflict):
+            log.debug("pod that has to go is gone already", namespace=namespace, name=name)
+            return
+        self._recorder.record(ref_to(api.PODS, pod), "Normal", "Preempted", f"Preempted by pod {by} on node {node}")
 
     async def withdraw(self, key: ObjectKey, uid: str) -> None:
         """Take a pod's nomination back, if it has one."""
@@ -118,11 +151,13 @@ class PodWrites:
         """Write down that a pod's gates keep it from being looked at."""
         await self._mark(key, uid, reason="SchedulingGated", message=_GATED)
 
-    async def _mark(self, key: ObjectKey, uid: str, *, reason: str, message: str, withdraws: bool = False) -> None:
+    async def _mark(self, key: ObjectKey, uid: str, *, reason: str, message: str, nominates: str | None = None) -> None:
         pod = self._waiting(key, uid)
         if pod is None:
             return
-        status: RawObject = dict(_NO_NOMINATION) if withdraws and pod.status.nominated_node_name else {}
+        status: RawObject = {}
+        if nominates is not None and nominates != pod.status.nominated_node_name:
+            status["nominatedNodeName"] = nominates or None
         known = find_condition(pod.status.conditions, "PodScheduled")
         if known is None or (known.status, known.reason, known.message) != ("False", reason, message):
             condition: RawObject = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}

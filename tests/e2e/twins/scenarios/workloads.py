@@ -1,7 +1,7 @@
 """Deployments, StatefulSets, DaemonSets, Jobs and CronJobs as users handle them."""
 
 from tests.e2e.twins.clusters import Cluster
-from tests.e2e.twins.scenarios.manifests import CONTAINER, a_template, a_workload, an_object
+from tests.e2e.twins.scenarios.manifests import CONTAINER, a_pod, a_template, a_workload, an_object
 from tests.e2e.twins.stage import scenario
 
 
@@ -49,6 +49,30 @@ def deployments_roll_forward_and_back(cluster: Cluster) -> None:
     cluster.kubectl("set env deployment/web --list")
     cluster.until("rollout status deployment/web --timeout=60s", "successfully rolled out")
     cluster.kubectl("get deployments,replicasets,services -l app=web -o name")
+
+
+@scenario
+def important_pods_make_others_leave(cluster: Cluster) -> None:
+    large = {"containers": [CONTAINER | {"resources": {"requests": {"cpu": "3"}}}]}
+    for name, value, policy in (
+        ("low", 0, "PreemptLowerPriority"),
+        ("high", 1000, "PreemptLowerPriority"),
+        ("meek", 1000, "Never"),
+    ):
+        levels = an_object("PriorityClass", f"preempting-{name}", api="scheduling.k8s.io/v1", value=value)
+        cluster.kubectl("create -f -", levels | {"preemptionPolicy": policy})
+    here = {"kubernetes.io/hostname": "node-b"}
+    cluster.quietly("create -f -", a_pod("low", priorityClassName="preempting-low", nodeSelector=here, **large))
+    cluster.until("get pod low", "Running")
+    cluster.quietly("create -f -", a_pod("meek", priorityClassName="preempting-meek", nodeSelector=here, **large))
+    cluster.until("get pod meek -o jsonpath='{.status.conditions[*].message}'", "preemptionPolicy=Never")
+    cluster.kubectl("get pod meek -o jsonpath='{.status.conditions[*].message}'")
+    cluster.kubectl("delete pod meek")
+    cluster.quietly("create -f -", a_pod("high", priorityClassName="preempting-high", nodeSelector=here, **large))
+    cluster.until("get pod high", "Running")
+    cluster.kubectl("get pods -o custom-columns=N:.metadata.name,P:.spec.priority,W:.spec.nodeName")
+    cluster.kubectl("events --for=pod/low --types=Normal -o custom-columns=R:.reason,M:.message", in_order=False)
+    cluster.kubectl("delete priorityclass preempting-low preempting-high preempting-meek")
 
 
 @scenario
