@@ -66,7 +66,7 @@ def important_pods_make_others_leave(cluster: Cluster) -> None:
     cluster.until("get pod low", "Running")
     cluster.quietly("create -f -", a_pod("meek", priorityClassName="preempting-meek", nodeSelector=here, **large))
     cluster.until("get pod meek -o jsonpath='{.status.conditions[*].message}'", "preemptionPolicy=Never")
-    cluster.kubectl("get pod meek -o jsonpath='{.status.conditions[*].message}'")
+    cluster.kubectl("get pod meek -o jsonpath='{.status.conditions[*].message}'", differs="words of the scheduler")
     cluster.kubectl("delete pod meek")
     cluster.quietly("create -f -", a_pod("high", priorityClassName="preempting-high", nodeSelector=here, **large))
     cluster.until("get pod high", "Running")
