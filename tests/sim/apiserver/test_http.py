@@ -69,7 +69,7 @@ async def test_without_the_token_nothing_is_told(http) -> None:
 async def test_anyone_may_ask_for_health_and_version(http) -> None:
     http._session.headers["Authorization"] = ""
     assert (await http.get("/readyz")).body == "ok"
-    assert (await http.get("/version")).body["minor"] == "32"
+    assert (await http.get("/version")).body["minor"] == "36"
 
 
 @pytest.mark.parametrize(
