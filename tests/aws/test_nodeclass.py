@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from karpenter.aws.amis import Amis
-from karpenter.aws.launchtemplates import LaunchTemplates
-from karpenter.aws.network import Network
-from karpenter.aws.nodeclass import AwsNodeClasses, Sources
-from karpenter.aws.placementgroups import PlacementGroups
-from karpenter.aws.profiles import InstanceProfiles
-from karpenter.aws.reservations import Reservations
+from karpenter.aws.nodeclass import AwsNodeClasses
 from karpenter.aws.session import AwsSession
 from karpenter.cloud.errors import CloudError, NodeClassNotReadyError, UnauthorizedError
 from karpenter.model import labels
@@ -22,22 +16,12 @@ from tests.aws.canned import CannedEc2
 from tests.aws.clocks import HandClock
 from tests.aws.images import an_image
 from tests.aws.resolving import CLUSTER, an_order
+from tests.aws.sources import sources
 from tests.awsbuilders import REGION, an_aws_node_class, terms
 
 pytestmark = pytest.mark.real_time
 
 DISCOVERY = {"karpenter.sh/discovery": "my-cluster"}
-
-
-def sources(aws: AwsSession, clock: HandClock) -> Sources:
-    return Sources(
-        network=Network(aws, clock),
-        amis=Amis(aws, clock, version=lambda: CLUSTER.version),
-        profiles=InstanceProfiles(aws, clock, cluster_name=lambda: CLUSTER.name),
-        reservations=Reservations(aws, clock),
-        placement_groups=PlacementGroups(aws, clock),
-        templates=LaunchTemplates(aws, clock, cluster=lambda: CLUSTER),
-    )
 
 
 def classes(aws: AwsSession, clock: HandClock) -> AwsNodeClasses:
@@ -174,7 +158,7 @@ async def test_a_denied_action_is_one_clear_condition(
     assert told(report.conditions) == {"SubnetsReady": ("False", "Unauthorized")}
     assert report.conditions[0].message == (
         "DescribeSubnets is refused (UnauthorizedOperation): You are not authorized; "
-        "allow it in the controller's IAM policy"
+        "allow it in the controller's IAM policy, see docs/aws"
     )
     assert report.found == {}
     with pytest.raises(NodeClassNotReadyError, match="DescribeSubnets is refused"):

@@ -25,7 +25,7 @@ async def test_missing_credentials_are_said_to_be_missing(
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     nobody = AwsSession(region=REGION, endpoint_url=moto_url)
-    with pytest.raises(UnauthorizedError, match="DescribeVpcs: there are no AWS credentials; give the service account"):
+    with pytest.raises(UnauthorizedError, match="there are no AWS credentials; check the role of the service account"):
         await nobody.call("ec2", "DescribeVpcs")
     nobody.close()
 

@@ -54,9 +54,18 @@ async def test_each_denied_action_has_a_reason_of_its_own_and_names_the_fix(
     verdict = await validator.validate(resolved())
     assert (verdict.status, verdict.reason) == ("False", f"{operation}AuthCheckFailed")
     assert verdict.message == (
-        f"{operation} is refused (UnauthorizedOperation): You are not authorized.; allow ec2:{operation} with the "
-        "resources, tags and the node role (iam:PassRole) that a launch needs: see docs/aws/controller-policy.json"
+        f"{operation} is refused (UnauthorizedOperation): You are not authorized; allow it in the controller's IAM "
+        "policy, see docs/aws; a launch needs it for its resources and tags, "
+        "and iam:PassRole for the role of its profile"
     )
+
+
+async def test_credentials_that_fail_are_no_verdict(ec2: CannedEc2, validator: LaunchValidator) -> None:
+    """They are mended without the class being touched."""
+    ec2.answers = ALL_ALLOWED | {"CreateFleet": ("RequestExpired", "Request has expired.")}
+    assert (await validator.validate(resolved())).status == "Unknown"
+    ec2.answers = ALL_ALLOWED
+    assert (await validator.validate(resolved())).status == "True"
 
 
 async def test_a_verdict_is_kept_for_half_an_hour(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -9,11 +10,14 @@ if TYPE_CHECKING:
 
 from karpenter.cloud.errors import CloudError, ThrottledError, UnauthorizedError
 
-_UNAUTHORIZED: Final = frozenset({
-    "AccessDenied", "AccessDeniedException", "AuthFailure", "ExpiredToken", "ExpiredTokenException",
-    "IncompleteSignature", "InvalidClientTokenId", "InvalidSignatureException", "OptInRequired",
-    "SignatureDoesNotMatch", "UnauthorizedOperation", "UnrecognizedClientException",
+_BAD_CREDENTIALS: Final = frozenset({
+    "AuthFailure", "ExpiredToken", "ExpiredTokenException", "IncompleteSignature", "InvalidClientTokenId",
+    "InvalidSignatureException", "RequestExpired", "SignatureDoesNotMatch", "UnrecognizedClientException",
 })  # fmt: skip
+_DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "OptInRequired", "UnauthorizedOperation"})
+_ROLE: Final = "role of the service account (IRSA or Pod Identity)"
+_ENCODED: Final = re.compile(r"\s*Encoded authorization failure message: \S+")
+"""A few hundred characters that only AWS can read."""
 _THROTTLED: Final = frozenset({
     "EC2ThrottledException", "RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "Throttling",
     "ThrottledException", "ThrottlingException", "TooManyRequestsException",
@@ -26,17 +30,25 @@ def cloud_error(error: ClientError | BotoCoreError, operation: str) -> CloudErro
     from botocore import exceptions  # noqa: PLC0415  (lazy: the SDK costs half a second)
 
     if isinstance(error, exceptions.NoCredentialsError | exceptions.PartialCredentialsError):
-        return UnauthorizedError(
-            f"{operation}: there are no AWS credentials; give the service account a role (IRSA or Pod Identity)"
-        )
+        return UnauthorizedError(f"there are no AWS credentials; check the {_ROLE}")
     if not isinstance(error, exceptions.ClientError):
         return CloudError(f"{operation} could not be sent: {error}")
     code, message = _said(error, "Code"), _said(error, "Message")
-    if code in _UNAUTHORIZED:
-        return UnauthorizedError(f"{operation} is refused ({code}): {message}")
+    if code in _BAD_CREDENTIALS:
+        return UnauthorizedError(f"AWS does not accept the credentials ({code}): {message}; check the {_ROLE}")
+    if code in _DENIED:
+        why = _ENCODED.sub("", message).rstrip(". ")
+        return UnauthorizedError(
+            f"{operation} is refused ({code}): {why}; allow it in the controller's IAM policy, see docs/aws"
+        )
     if code in _THROTTLED:
         return ThrottledError(f"{operation} is throttled ({code})", retry_after_s=_RETRY_AFTER_S)
     return CloudError(f"{operation} failed ({code}): {message}")
+
+
+def is_denied(error: BaseException) -> bool:
+    """Return whether we are known but may not do it; False for credentials that are missing, expired or wrong."""
+    return error_code(error) in _DENIED
 
 
 def error_code(error: BaseException) -> str:

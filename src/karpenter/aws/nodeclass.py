@@ -144,7 +144,7 @@ class AwsNodeClasses:
             except ProfileError as error:
                 return Condition(kind, "False", error.reason, str(error))
             except UnauthorizedError as error:
-                return Condition(kind, "False", _UNAUTHORIZED, f"{error}; allow it in the controller's IAM policy")
+                return Condition(kind, "False", _UNAUTHORIZED, str(error))
             except CloudError as error:
                 errors.append(error)
                 return Condition(kind, "Unknown", "CallFailed", str(error))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from cachetools import TTLCache
 
-from karpenter.aws.errors import error_code
+from karpenter.aws.errors import error_code, is_denied
 from karpenter.aws.launchtemplates import LaunchTemplates
 from karpenter.aws.resolved import MachineOrder, ResolvedNodeClass
 from karpenter.aws.session import AwsSession
@@ -34,7 +33,6 @@ _USUAL_TYPES: Final = ("m5.large", "m6g.large")
 _ALLOWED: Final = "DryRunOperation"
 _POOL: Final = "validation"
 """Name of the pool in the tags: the policy wants one, and nothing is launched."""
-_ENCODED: Final = re.compile(r"\s*Encoded authorization failure message: \S+")
 
 
 class LaunchValidator:
@@ -98,10 +96,9 @@ class LaunchValidator:
 
 
 def _denied(operation: str, error: UnauthorizedError) -> Condition:
-    message = (
-        f"{_ENCODED.sub('', str(error)).strip()}; allow ec2:{operation} with the resources, tags and the node role "
-        "(iam:PassRole) that a launch needs: see docs/aws/controller-policy.json"
-    )
+    if not is_denied(error):
+        return _unknown(error)  # credentials that fail say nothing about the class
+    message = f"{error}; a launch needs it for its resources and tags, and iam:PassRole for the role of its profile"
     return Condition(VALIDATED, "False", f"{operation}AuthCheckFailed", message)
 
 

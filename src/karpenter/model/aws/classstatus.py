@@ -65,7 +65,12 @@ def selects_nothing(kind: Selected, name: str, hint: str, *, family: str = "") -
 
 def problems(conditions: Iterable[Condition]) -> str:
     """Return what stands against the use of a class, in one line; empty when nothing does."""
-    return "; ".join(condition.message for condition in conditions if condition.status == "False")
+    return _joined(condition for condition in conditions if condition.status == "False")
+
+
+def _joined(conditions: Iterable[Condition]) -> str:
+    """Return each message once: bad credentials stand against everything in the same words."""
+    return "; ".join(dict.fromkeys(condition.message for condition in conditions))
 
 
 def rolled_up(report: Sequence[Condition], before: Iterable[Condition]) -> tuple[Condition, ...]:
@@ -97,7 +102,7 @@ def _ready(parts: Sequence[Condition]) -> Condition:
         failing = [one for one in parts if one.status == "False"]
         # Validity that fails for want of something says nothing that the thing itself does not say better.
         told = [one for one in failing if one.reason != _NOT_READY] or failing
-        return Condition(READY, "False", "UnhealthyDependents", "; ".join(one.message for one in told))
+        return Condition(READY, "False", "UnhealthyDependents", _joined(told))
     unknown = [one for one in parts if one.status == "Unknown"]
     if unknown:
         return Condition(READY, "Unknown", unknown[0].reason, unknown[0].message)

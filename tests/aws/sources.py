@@ -1,0 +1,23 @@
+"""Where the parts of node classes are found in a test's account."""
+
+from karpenter.aws.amis import Amis
+from karpenter.aws.launchtemplates import LaunchTemplates
+from karpenter.aws.network import Network
+from karpenter.aws.nodeclass import Sources
+from karpenter.aws.placementgroups import PlacementGroups
+from karpenter.aws.profiles import InstanceProfiles
+from karpenter.aws.reservations import Reservations
+from karpenter.aws.session import AwsSession
+from tests.aws.clocks import HandClock
+from tests.aws.resolving import CLUSTER
+
+
+def sources(aws: AwsSession, clock: HandClock) -> Sources:
+    return Sources(
+        network=Network(aws, clock),
+        amis=Amis(aws, clock, version=lambda: CLUSTER.version),
+        profiles=InstanceProfiles(aws, clock, cluster_name=lambda: CLUSTER.name),
+        reservations=Reservations(aws, clock),
+        placement_groups=PlacementGroups(aws, clock),
+        templates=LaunchTemplates(aws, clock, cluster=lambda: CLUSTER),
+    )
