@@ -8,7 +8,7 @@ from karpenter.model import labels
 from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.nodepool import NodePool
 from karpenter.scheduling import PoolView, Solution
-from tests.builders import a_pool
+from tests.builders import a_daemon, a_pool
 from tests.scheduling.toys import FREE, machines, pods, solved, toys, why
 
 
@@ -127,3 +127,12 @@ def test_the_pools_own_limits_count_reserved_machines_too() -> None:
     pool = open_to_all(limits={"cpu": "4"})
     solution = solved(pods(2, cpu="3"), pools=[pool], types=[holding(found, count=5)])
     assert (machines(solution), len(solution.unschedulable)) == (["c.4"], 1)
+
+
+def test_daemons_that_run_on_reserved_machines_only_take_their_share_there() -> None:
+    (found,) = toys("c.4")
+    agent = a_daemon("agent", cpu="2", node_selector={labels.CAPACITY_TYPE: "reserved"})
+    solution = solved(pods(2, cpu="3"), pools=[open_to_all()], types=[holding(found)], daemons=[agent])
+    assert into(solution) == [("c.4", "-")] * 2
+    fits = solved(pods(1, cpu="2"), pools=[open_to_all()], types=[holding(found)], daemons=[agent])
+    assert into(fits) == [("c.4", "cr-1")]

@@ -93,7 +93,8 @@ class Columns:
         mine, daemons = self.lanes[lane], {id(daemon) for daemon, _ in self.loads[lane].counts}
         for other, load in zip(self.lanes, self.loads, strict=True):
             is_heavier = any(id(daemon) not in daemons for daemon, _ in load.counts)
-            if is_heavier and other.view is mine.view and wanted.compatible(other.requirements):
+            is_akin = other.view is mine.view and other.reservation == mine.reservation
+            if is_heavier and is_akin and wanted.compatible(other.requirements):
                 wanted = wanted.intersect((mine.apart_from(other),))
         return wanted
 

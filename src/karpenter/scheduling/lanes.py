@@ -18,7 +18,7 @@ from typing import Final
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.requirements import Requirement, Requirements
 from karpenter.scheduling.catalog import PLACE_KEYS, Bools, TypeTable, table_of
-from karpenter.scheduling.reservations import only_in, split
+from karpenter.scheduling.reservations import NOT_RESERVED, only_in, split
 from karpenter.scheduling.snapshot import PoolView
 
 MOST_LANES: Final = 64
@@ -81,7 +81,7 @@ def lanes_of(
 def _kinds(view: PoolView) -> Iterable[tuple[tuple[InstanceType, ...], Requirements, str | None]]:
     """Yield what a pool can launch, under which requirements, in no reservation and in each that it may use (S-52)."""
     base, parts = view.pool.node_requirements(), split(view.instance_types)
-    yield parts.ordinary, base, None
+    yield parts.ordinary, base.intersect((NOT_RESERVED,)) if parts.reserved else base, None
     for identity, types in parts.reserved.items():
         if not base.conflicts(Requirements(only_in(identity))):
             yield types, base.intersect(only_in(identity)), identity

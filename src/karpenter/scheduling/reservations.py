@@ -17,6 +17,7 @@ from karpenter.model.requirements import Requirement, Requirements
 
 AMOUNT: Final = "capacity-reservation/"
 """Begins the name of the amount that counts what a reservation still holds."""
+NOT_RESERVED: Final = Requirement.of(labels.CAPACITY_TYPE, "NotIn", (labels.RESERVED,))
 _MOST_REMEMBERED: Final = 64
 
 
