@@ -148,6 +148,27 @@ async def test_a_launch_template_of_the_users_own_needs_only_subnets(aws: AwsSes
     assert (resolved.subnets[0].id, resolved.security_groups, resolved.amis) == (made.subnet, (), ())
 
 
+async def test_nothing_is_launched_that_would_not_know_its_cluster(aws: AwsSession, hand_clock: HandClock) -> None:
+    """A machine that joins nothing costs as much as any other."""
+    await fill(aws)
+    unknown = replace(CLUSTER, endpoint="", service_cidr="")
+    one = AwsNodeClasses(sources(aws, hand_clock), region=REGION, cluster=lambda: unknown)
+    node_class = an_ec2_class(family="AL2023")
+    report = await one.inspect(node_class)
+    assert told(report.conditions)["ValidationSucceeded"] == ("Unknown", "ClusterNotFound")
+    with pytest.raises(NodeClassNotReadyError, match="the cluster's endpoint is not known"):
+        await one.resolve(node_class)
+    assert (await one.resolve(an_ec2_class())).subnets
+
+
+async def test_al2023_waits_for_the_addresses_of_services(aws: AwsSession, hand_clock: HandClock) -> None:
+    """A-16, A-41."""
+    await fill(aws)
+    one = AwsNodeClasses(sources(aws, hand_clock), region=REGION, cluster=lambda: replace(CLUSTER, service_cidr=""))
+    report = await one.inspect(an_ec2_class(family="AL2023"))
+    assert told(report.conditions)["ValidationSucceeded"] == ("False", "ClusterCIDRResolutionFailed")
+
+
 async def test_a_denied_action_is_one_clear_condition(
     ec2: CannedEc2, canned_aws: AwsSession, hand_clock: HandClock
 ) -> None:

@@ -100,6 +100,8 @@ class AwsNodeClasses:
         missing = status.problems((*conditions, fault) if fault else conditions)
         if missing:
             raise NodeClassNotReadyError(missing)
+        if fault is not None:
+            raise NodeClassNotReadyError(fault.message)
         if errors:
             raise errors[0]
         return look.resolved(node_class)
@@ -119,6 +121,11 @@ class AwsNodeClasses:
 
     def _fault(self, node_class: AwsNodeClass) -> Condition | None:
         """Return what is wrong whatever the account has (A-16)."""
+        is_told_nothing = node_class.ami_family == "Custom" or bool(node_class.launch_template)
+        if not is_told_nothing and not self._cluster().endpoint:
+            # Unknown, not False: at the start of the process nobody has been asked yet.
+            message = "the cluster's endpoint is not known: name it in the settings, or allow eks:DescribeCluster"
+            return Condition(status.VALIDATED, "Unknown", "ClusterNotFound", message)
         if node_class.ami_family == "AL2023" and not self._cluster().service_cidr:
             message = "the cluster's service CIDR, which AL2023 nodes must be told, could not be found out"
             return Condition(status.VALIDATED, "False", "ClusterCIDRResolutionFailed", message)
