@@ -107,8 +107,15 @@ class AwsSession:
         )
         # Typed per service as overloads of literals, of which a variable is none.
         session: Any = boto3.session.Session(region_name=self.region)
-        client: BaseClient = session.client(service, endpoint_url=self._endpoint_url, config=config)
+        region = _price_list_region(self.region) if service == "pricing" else self.region
+        client: BaseClient = session.client(service, region, endpoint_url=self._endpoint_url, config=config)
         return client
+
+
+def _price_list_region(region: str) -> str:
+    """Return the region whose endpoint has the price list of a region: few have one (AWS-30)."""
+    homes = {"cn-": "cn-northwest-1", "ap-": "ap-south-1", "eu-": "eu-central-1"}
+    return next((home for prefix, home in homes.items() if region.startswith(prefix)), "us-east-1")
 
 
 async def collect(

@@ -6,7 +6,7 @@ v1 A-44.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -59,6 +59,14 @@ class UnavailableOfferings:
         """Return all that are believed unavailable now."""
         self._forget()
         return frozenset(self._until)
+
+    def described(self, allows: Callable[[str], bool]) -> str:
+        """Return, to follow a message, how many offerings of types that `allows` were refused; empty when none was."""
+        untils = [until for key in self.offerings() if allows(key.instance_type) and (until := self.until(key))]
+        if not untils:
+            return ""
+        wait_s = min(untils) - self._clock.now()
+        return f"; {len(untils)} were refused lately, the first is tried again in {wait_s:.0f} s"
 
     def marked(self, instance_type: str, offerings: Iterable[Offering]) -> tuple[Offering, ...]:
         """Return the offerings of a type, those believed unavailable marked as such, with the end of the belief."""

@@ -5,7 +5,7 @@ from karpenter.model import labels
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.requirements import Requirements
 from karpenter.runtime.clock import LoopClock
-from karpenter.sim.cloud.boot import instance_labels
+from karpenter.model.aws.machinelabels import instance_labels
 from karpenter.sim.market.instances import MarketInstance
 from tests.awsbuilders import SEED_KUBELET
 from tests.builders import an_instance_type, requirements_of

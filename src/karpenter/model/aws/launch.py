@@ -34,6 +34,11 @@ class LaunchPlan:
     fell_back: bool
     """Whether spot was allowed, and on-demand is asked for because no spot offering is left."""
 
+    @property
+    def lacks_choice(self) -> bool:
+        """Whether it fell back with few types to choose from, which is worth a warning (AWS-44)."""
+        return self.fell_back and len({found.name for found, _ in self.options}) < FLEXIBLE_ENOUGH
+
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:

@@ -12,6 +12,8 @@ from karpenter.model.nodeclaim import NodeClaim
 NAME: Final = "Name"
 CLAIM: Final = f"{labels.GROUP}/nodeclaim"
 """Name of the claim; written once the node has registered (A-47)."""
+CLAIM_UID: Final = f"{labels.AWS_GROUP}/nodeclaim-uid"
+"""Uid of the claim: a launch whose answer was lost finds its machine by it."""
 EKS_CLUSTER: Final = "eks:eks-cluster-name"
 NODE_CLASS: Final = f"{labels.AWS_GROUP}/ec2nodeclass"
 TEMPLATES_OF: Final = f"{labels.AWS_GROUP}/cluster"

@@ -2,44 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from karpenter.cloud.unavailable import OfferingKey
 from karpenter.model import labels
+from karpenter.model.aws.machinelabels import USUAL
 from karpenter.model.aws.userdata.bootstrap import node_labels
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.nodeclaim import NodeClaim
-from karpenter.model.requirements import Requirement, Requirements
 from karpenter.model.taints import UNREGISTERED
 from karpenter.sim.market.instances import Boot
-
-_USUAL: Final = {labels.OS: "linux", labels.ARCH: "amd64"}
-"""What a node is where the type and the claim leave several values open."""
-
-
-def instance_labels(found: InstanceType, requirements: Requirements, key: OfferingKey) -> dict[str, str]:
-    """Return the labels that follow from a launched type and offering: every single value that is left."""
-    single = {}
-    for label, requirement in found.requirements.items():
-        value = _one_value(requirement.intersect(requirements.allowed(label)), label)
-        if value is not None:
-            single[label] = value
-    return {
-        **single,
-        labels.INSTANCE_TYPE: key.instance_type,
-        labels.ZONE: key.zone,
-        labels.CAPACITY_TYPE: key.capacity_type,
-    }
-
-
-def _one_value(allowed: Requirement, label: str) -> str | None:
-    if allowed.complement or not allowed.values:
-        return None
-    if len(allowed.values) == 1:
-        return next(iter(allowed.values))
-    if label not in _USUAL:
-        return None
-    return _USUAL[label] if _USUAL[label] in allowed.values else min(allowed.values)
 
 
 def boot_of(claim: NodeClaim, found: InstanceType, own: dict[str, str], *, os_image: str, kubelet_version: str) -> Boot:
@@ -50,7 +19,7 @@ def boot_of(claim: NodeClaim, found: InstanceType, own: dict[str, str], *, os_im
     """
     told = node_labels(claim, own[labels.CAPACITY_TYPE])
     known = {key: own[key] for key in (labels.INSTANCE_TYPE, labels.ZONE, labels.REGION) if key in own}
-    platform: dict[str, str] = {key: own.get(key, usual) for key, usual in _USUAL.items()}
+    platform: dict[str, str] = {key: own.get(key, usual) for key, usual in USUAL.items()}
     modern = known | platform
     old = {alias: modern[key] for alias, key in labels.ALIASES.items() if key in modern}
     return Boot(

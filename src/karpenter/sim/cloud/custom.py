@@ -7,11 +7,12 @@ from typing import Final
 
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
 from karpenter.model.aws.classstatus import IMAGES, SECURITY_GROUPS, SUBNETS, ClassReport, is_there
+from karpenter.model.aws.machinelabels import instance_labels
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.catalog import Catalog
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.nodeclaim import NodeClaim
-from karpenter.sim.cloud.boot import boot_of, instance_labels
+from karpenter.sim.cloud.boot import boot_of
 from karpenter.sim.cloud.supply import Order
 from karpenter.sim.market.instances import Blueprint, MarketInstance
 from karpenter.sim.market.market import Market

@@ -16,11 +16,12 @@ from karpenter.model.aws.classstatus import ClassReport, Selected, is_there, pro
 from karpenter.model.aws.drift import MachineParts, SelectedParts, drifted_part
 from karpenter.model.aws.families import FAMILIES
 from karpenter.model.aws.instancetypes import InstanceTypeCache
+from karpenter.model.aws.machinelabels import instance_labels
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.meta import Condition
 from karpenter.model.nodeclaim import NodeClaim
-from karpenter.sim.cloud.boot import boot_of, instance_labels
+from karpenter.sim.cloud.boot import boot_of
 from karpenter.sim.cloud.supply import Order
 from karpenter.sim.market.account import SecurityGroup, Subnet
 from karpenter.sim.market.images import ImageChoice, choose_images

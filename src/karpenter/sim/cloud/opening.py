@@ -13,13 +13,14 @@ from karpenter.model.aws.catalog import load_aws_catalog
 from karpenter.model.aws.instancetypes import InstanceTypeCache
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.nodeclasses import decode_node_class
+from karpenter.model.aws.orders import FindNodeClass
 from karpenter.model.aws.settings import DEFAULT_SETTINGS, AwsSettings
 from karpenter.model.catalog import Catalog
 from karpenter.model.nodepool import NodeClassRef
 from karpenter.runtime.clock import Clock
 from karpenter.sim.cloud.custom import CatalogSupply
 from karpenter.sim.cloud.ec2 import Ec2Supply
-from karpenter.sim.cloud.provider import FindNodeClass, FindPool, SimulatedCloud
+from karpenter.sim.cloud.provider import FindPool, SimulatedCloud
 from karpenter.sim.cloud.supply import Supply
 from karpenter.sim.market.account import make_account
 from karpenter.sim.market.market import Market, OnChange

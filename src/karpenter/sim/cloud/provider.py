@@ -21,14 +21,13 @@ from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
 from karpenter.model import labels
 from karpenter.model.aws.classstatus import ClassReport
 from karpenter.model.aws.drift import is_of_another_class
-from karpenter.model.aws.launch import FLEXIBLE_ENOUGH, LaunchPlan, plan_launch
+from karpenter.model.aws.launch import plan_launch
 from karpenter.model.aws.nodeclass import AwsNodeClass
-from karpenter.model.aws.nodetemplate import inline_node_class
+from karpenter.model.aws.orders import FindNodeClass, UnusableClassError, class_for
 from karpenter.model.aws.tags import CLAIM, NAME, launch_tags
-from karpenter.model.errors import ManifestError
+from karpenter.model.aws.traits import NODE_CLASS_KINDS, REPAIR_POLICIES
 from karpenter.model.instance import Instance, Interruption, InterruptionKind, RepairPolicy
 from karpenter.model.instancetype import InstanceType
-from karpenter.model.meta import find_condition
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodeClassRef, NodePool
 from karpenter.model.units import PoolKey, ProviderID
@@ -41,22 +40,6 @@ from karpenter.sim.market.market import LaunchRequest, Market
 
 log = logs.get("cloudprovider")
 
-NODE_CLASS_KINDS: Final = (
-    GroupKind(labels.AWS_GROUP, "AWSNodeTemplate"),
-    GroupKind(labels.AWS_GROUP, "EC2NodeClass"),
-)
-REPAIR_POLICIES: Final = (
-    RepairPolicy("Ready", "False", 1800.0),
-    RepairPolicy("Ready", "Unknown", 1800.0),
-    RepairPolicy("AcceleratedHardwareReady", "False", 600.0),
-    *(
-        RepairPolicy(condition, "False", 1800.0)
-        for condition in ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady")
-    ),
-)
-"""Spec v1 A-52."""
-
-FindNodeClass = Callable[[NodeClassRef], AwsNodeClass | None]
 FindPool = Callable[[PoolKey], NodePool | None]
 
 
@@ -65,7 +48,7 @@ class SimulatedCloud:
 
     name: Final = "simulated"
     capabilities: Final = Capabilities()
-    node_class_kinds: Final[Sequence[GroupKind]] = NODE_CLASS_KINDS
+    node_class_kinds: Final[Sequence[GroupKind]] = tuple(GroupKind(*kind) for kind in NODE_CLASS_KINDS)
     repair_policies: Final[Sequence[RepairPolicy]] = REPAIR_POLICIES
 
     def __init__(
@@ -157,9 +140,10 @@ class SimulatedCloud:
         if plan is None:
             raise InsufficientCapacityError(
                 f"no instance type that claim {claim.name!r} allows has an offering left that holds its pods"
-                + self._refused_lately(claim)
+                + self.unavailable.described(claim.requirements.allowed(labels.INSTANCE_TYPE).allows)
             )
-        self._warn_of_fallback(claim, plan)
+        if plan.lacks_choice:
+            log.warning("falling back to on-demand with few instance types to choose from", nodeclaim=claim.name)
         request = LaunchRequest(
             token=token,
             options=tuple(
@@ -178,27 +162,6 @@ class SimulatedCloud:
             )
         return result.instance
 
-    def _refused_lately(self, claim: NodeClaim) -> str:
-        allowed = claim.requirements.allowed(labels.INSTANCE_TYPE)
-        again = [
-            until
-            for key in self.unavailable.offerings()
-            if allowed.allows(key.instance_type) and (until := self.unavailable.until(key)) is not None
-        ]
-        if not again:
-            return ""
-        wait_s = min(again) - self._clock.now()
-        return f"; {len(again)} were refused lately, the first is tried again in {wait_s:.0f} s"
-
-    def _warn_of_fallback(self, claim: NodeClaim, plan: LaunchPlan) -> None:
-        types = {found.name for found, _ in plan.options}
-        if plan.fell_back and len(types) < FLEXIBLE_ENOUGH:
-            log.warning(
-                "falling back to on-demand with few instance types to choose from",
-                nodeclaim=claim.name,
-                instance_types=len(types),
-            )
-
     def _tags(self, claim: NodeClaim, order: Order) -> dict[str, str]:
         """Return the instance's tags: those of any launch, and whose claim it is, which is told at once here."""
         launched = launch_tags(claim, order.node_class, cluster_name=self._cluster_name)
@@ -212,23 +175,11 @@ class SimulatedCloud:
         kubelet = pool.kubelet if pool else None
         if not self._supply.needs_node_class:
             return Order(kubelet=kubelet)
-        if reference is None:
-            inline = inline_node_class(pool) if pool else None
-            if inline is None:
-                raise NodeClassNotReadyError("no node class is named, and there is no inline provider")
-            return Order(inline, kubelet, is_inline=True)
         try:
-            node_class = self._node_class(reference)
-        except ManifestError as error:
-            raise NodeClassNotReadyError(f"{reference.kind} {reference.name!r} is not valid: {error}") from error
-        if node_class is None:
-            raise NodeClassNotReadyError(
-                f"{reference.kind} {reference.name!r} is not there; create it", reason="NodeClassNotFound"
-            )
-        ready = find_condition(node_class.conditions, "Ready")
-        if ready is not None and ready.status == "False":  # ours, or of somebody who keeps the class out of use
-            raise NodeClassNotReadyError(f"{reference.kind} {reference.name!r} is not ready: {ready.message}")
-        return Order(node_class, kubelet)
+            wanted = class_for(pool, reference, self._node_class)
+        except UnusableClassError as error:
+            raise NodeClassNotReadyError(str(error), reason=error.reason) from error
+        return Order(wanted.node_class, wanted.kubelet, is_inline=wanted.is_inline)
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
