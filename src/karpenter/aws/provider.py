@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from cachetools import TTLCache
 
+from karpenter.aws.cluster import REFRESH_S as VERSION_S
+from karpenter.aws.cluster import ClusterDiscovery
 from karpenter.aws.fleets import Fleets, is_ambiguous
 from karpenter.aws.instances import Machine, Machines, instance_id_of
 from karpenter.aws.instancetypes import InstanceTypes
+from karpenter.aws.launchtemplates import LaunchTemplates
+from karpenter.aws.nodeclass import AwsNodeClasses
 from karpenter.aws.ownership import Ownership, uid_of
-from karpenter.aws.pricing import Pricing
+from karpenter.aws.pricing import REFRESH_S, Pricing
 from karpenter.aws.queue import InterruptionQueue
-from karpenter.aws.resolved import MachineOrder, NodeClassResolver, ResolvedNodeClass
+from karpenter.aws.resolved import MachineOrder, ResolvedNodeClass
+from karpenter.aws.session import AwsSession
 from karpenter.cloud.errors import CloudError, InstanceNotFoundError, InsufficientCapacityError, NodeClassNotReadyError
 from karpenter.cloud.provider import Capabilities, GroupKind
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
 from karpenter.model import labels
+from karpenter.model.aws.classstatus import ClassReport
 from karpenter.model.aws.drift import SelectedParts, drifted_part, is_of_another_class
 from karpenter.model.aws.launch import LaunchPlan, plan_launch
 from karpenter.model.aws.machinelabels import instance_labels
+from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.orders import ClassChoice, FindNodeClass, UnusableClassError, class_for
 from karpenter.model.aws.traits import NODE_CLASS_KINDS, REPAIR_POLICIES
 from karpenter.model.instance import Instance, Interruption, InterruptionKind, RepairPolicy
@@ -37,6 +45,9 @@ log = logs.get("cloudprovider")
 _REMEMBERED_S: Final = 600.0
 """For how long we know what we launched for a claim, which writes it down at once."""
 _MOST_REMEMBERED: Final = 10_000
+_TEMPLATES_S: Final = 10.0
+_TEMPLATES_ADOPTED_S: Final = 3600.0
+_RETRY_S: Final = 60.0
 _LIST_EVERY_S: Final = 30.0
 """How often instances are listed at most because a notice names one that we do not know."""
 
@@ -47,7 +58,9 @@ FindPool = Callable[[PoolKey], NodePool | None]
 class Parts:
     """What the provider is made of."""
 
-    resolver: NodeClassResolver
+    classes: AwsNodeClasses
+    templates: LaunchTemplates
+    cluster: ClusterDiscovery
     types: InstanceTypes
     pricing: Pricing
     fleets: Fleets
@@ -65,8 +78,12 @@ class AwsCloud:
     node_class_kinds: Final[Sequence[GroupKind]] = tuple(GroupKind(*kind) for kind in NODE_CLASS_KINDS)
     repair_policies: Final[Sequence[RepairPolicy]] = REPAIR_POLICIES
 
-    def __init__(self, parts: Parts, clock: Clock, *, node_class: FindNodeClass, pool: FindPool) -> None:
+    def __init__(
+        self, session: AwsSession, parts: Parts, clock: Clock, *, node_class: FindNodeClass, pool: FindPool
+    ) -> None:
         """`node_class` and `pool` look objects up as they are now; None for one that does not exist."""
+        self.session = session
+        """Its calls, counted."""
         self._parts = parts
         self._clock = clock
         self._node_class = node_class
@@ -74,6 +91,36 @@ class AwsCloud:
         self._known: dict[str, ProviderID] = {}
         self._listed_at = 0.0
         self._launched: TTLCache[str, Instance] = TTLCache(_MOST_REMEMBERED, _REMEMBERED_S, clock.now)
+
+    async def run(self) -> None:
+        """Keep prices, types, cluster and launch templates up to date, and instances tagged, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for work, every_s in (
+                (self._parts.pricing.refresh, REFRESH_S),
+                (self._parts.types.refresh, REFRESH_S),
+                (self._parts.cluster.refresh, VERSION_S),
+                (self._parts.templates.adopt, _TEMPLATES_ADOPTED_S),
+                (self._parts.templates.delete_unused, _TEMPLATES_S),
+            ):
+                group.create_task(self._repeat(work, every_s), name=f"aws {work.__qualname__}")
+            group.create_task(self._parts.ownership.run(), name="aws tags")
+
+    async def _repeat(self, work: Callable[[], Awaitable[float | None]], every_s: float) -> None:
+        while True:
+            try:
+                wait_s = await work() or every_s
+            except CloudError as error:
+                log.warning("cannot keep up with AWS, trying again", what=work.__qualname__, error=error)
+                wait_s = min(every_s, _RETRY_S)
+            await self._clock.sleep(wait_s)
+
+    async def inspect(self, node_class: AwsNodeClass) -> ClassReport:
+        """Return what the status of a node class is to say."""
+        return await self._parts.classes.inspect(node_class)
+
+    async def clean_up(self, node_class: AwsNodeClass) -> None:
+        """Delete what was made for a class, which goes. Raises CloudError."""
+        await self._parts.classes.clean_up(node_class)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -83,7 +130,7 @@ class AwsCloud:
     async def instance_types(self, pool: NodePool) -> Sequence[InstanceType]:
         """Return every type the pool can get; see `CloudProvider`. Unchanged types are the same objects as before."""
         choice = self._choice(pool, pool.template.node_class_ref)
-        resolved = await self._parts.resolver.resolve(choice.node_class)
+        resolved = await self._parts.classes.resolve(choice.node_class)
         return await self._parts.types.types(resolved, choice.kubelet)
 
     async def get(self, provider_id: ProviderID) -> Instance:
@@ -111,7 +158,7 @@ class AwsCloud:
         if known is not None:
             return known
         choice = self._choice_of(claim)
-        resolved = await self._parts.resolver.resolve(choice.node_class)
+        resolved = await self._parts.classes.resolve(choice.node_class)
         types = await self._parts.types.types(resolved, choice.kubelet)
         found = await self._parts.ownership.find(claim)
         if found is not None:
@@ -187,7 +234,7 @@ class AwsCloud:
                 return None
             if is_of_another_class(claim, choice.node_class):
                 return "NodeClassDrift"
-            resolved = await self._parts.resolver.resolve(choice.node_class)
+            resolved = await self._parts.classes.resolve(choice.node_class)
             machine = await self._parts.machines.get(instance_id_of(claim.provider_id))
         except (NodeClassNotReadyError, InstanceNotFoundError):
             return None  # what cannot be resolved says nothing about the nodes it once gave

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -110,6 +111,16 @@ class AwsSession:
         region = _price_list_region(self.region) if service == "pricing" else self.region
         client: BaseClient = session.client(service, region, endpoint_url=self._endpoint_url, config=config)
         return client
+
+
+def find_region() -> str:
+    """Return the region that the SDK is set to: AWS_REGION, the profile or the machine. Raises CloudError for none."""
+    import boto3  # noqa: PLC0415  (lazy, as above)
+
+    region = os.environ.get("AWS_REGION") or boto3.session.Session().region_name
+    if not region:
+        raise CloudError("no region is named; set AWS_REGION, or --set aws.region")
+    return str(region)
 
 
 def _price_list_region(region: str) -> str:

@@ -1,9 +1,32 @@
-"""Settings of the AWS arithmetic; `app.settings` fills them in."""
+"""Settings of AWS; `app.settings` fills them in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class AwsAccount:
+    """Which cluster of which account, and how its services are reached (spec v1alpha5 §6.1, spec v1 §5.2)."""
+
+    cluster_name: str = ""
+    region: str = ""
+    """Empty leaves it to the SDK: AWS_REGION, the profile, the machine we run on."""
+    cluster_endpoint: str = ""
+    """Empty asks EKS."""
+    cluster_ca_bundle: str = ""
+    """PEM in base64; empty asks EKS."""
+    interruption_queue: str = ""
+    """Empty means that interruptions are not heard of."""
+    default_instance_profile: str = ""
+    tags: tuple[tuple[str, str], ...] = ()
+    """For everything that is launched."""
+    is_isolated: bool = False
+    """Whether price list and IAM cannot be reached."""
+    discount_file: str = ""
+    endpoint_url: str = ""
+    """Stands in for all services; empty for the real ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +41,7 @@ class AwsSettings:
     """Whether pods may have interfaces of their own (`vpc.amazonaws.com/pod-eni`)."""
     eni_limited_pod_density: bool = True
     """Whether network interfaces limit the pods of a node; otherwise 110 fit."""
+    account: AwsAccount = AwsAccount()
 
 
 DEFAULT_SETTINGS: Final = AwsSettings()
