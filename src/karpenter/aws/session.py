@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from karpenter.aws.errors import cloud_error, error_code
@@ -19,6 +19,7 @@ from karpenter.runtime.metrics import Metrics
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
+    from botocore.loaders import Loader
 
 _THREADS: Final = 16
 """Calls at once; long polls of the queue hold one each."""
@@ -98,6 +99,7 @@ class AwsSession:
 
     def _make_client(self, service: str) -> BaseClient:
         import boto3  # noqa: PLC0415  (as above)
+        import botocore.session  # noqa: PLC0415  (as above)
         from botocore.config import Config  # noqa: PLC0415  (as above)
 
         config = Config(
@@ -106,11 +108,21 @@ class AwsSession:
             connect_timeout=_CONNECT_TIMEOUT_S,
             read_timeout=_READ_TIMEOUT_S,
         )
+        core = botocore.session.get_session()
+        core.register_component("data_loader", _service_models())
         # Typed per service as overloads of literals, of which a variable is none.
-        session: Any = boto3.session.Session(region_name=self.region)
+        session: Any = boto3.session.Session(botocore_session=core, region_name=self.region)
         region = _price_list_region(self.region) if service == "pricing" else self.region
         client: BaseClient = session.client(service, region, endpoint_url=self._endpoint_url, config=config)
         return client
+
+
+@lru_cache(maxsize=1)
+def _service_models() -> Loader:
+    """Return what reads the descriptions of services, once a process: EC2's takes a quarter of a second."""
+    from botocore.loaders import create_loader  # noqa: PLC0415  (lazy, as above)
+
+    return create_loader()
 
 
 def find_region() -> str:

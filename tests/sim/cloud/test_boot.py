@@ -2,10 +2,10 @@
 
 from karpenter.cloud.unavailable import OfferingKey
 from karpenter.model import labels
+from karpenter.model.aws.machinelabels import instance_labels
 from karpenter.model.instancetype import InstanceType
 from karpenter.model.requirements import Requirements
 from karpenter.runtime.clock import LoopClock
-from karpenter.model.aws.machinelabels import instance_labels
 from karpenter.sim.market.instances import MarketInstance
 from tests.awsbuilders import SEED_KUBELET
 from tests.builders import an_instance_type, requirements_of

@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from karpenter.model.aws.catalog import load_aws_catalog
+from karpenter.model.aws.catalog import AwsCatalog, load_aws_catalog
 from karpenter.runtime.clock import WallClock
 from karpenter.sim.ec2.backend import ACCESS_KEY, Backend
 from karpenter.sim.ec2.codec.messages import Call, Caller
@@ -63,10 +63,13 @@ def a_session(access_key: str) -> boto3.session.Session:
 
 @contextlib.asynccontextmanager
 async def an_account(
-    settings: MarketSettings | None = None, *, change: Callable[[Backend], None] = lambda _: None
+    settings: MarketSettings | None = None,
+    *,
+    change: Callable[[Backend], None] = lambda _: None,
+    catalog: AwsCatalog | None = None,
 ) -> AsyncIterator[Aws]:
     """Yield an account whose endpoint listens; `change` may set it up first."""
-    clock, catalog = WallClock(), load_aws_catalog()
+    clock, catalog = WallClock(), catalog or load_aws_catalog()
     settings = settings or MarketSettings(speed=1000.0)
     market = Market(
         make_account(REGION, catalog.zones(REGION)),
