@@ -102,9 +102,7 @@ def _duals(simple: Simple, offers: Places, *, turns: int, progress: Progress) ->
         few = coarse(problem)
         duals = _in_all_groups(problem, few, _program(few, turns=turns, progress=progress))
         folded_worth = _true_worth(problem, duals)
-    worth = np.zeros(len(simple.demand.count))
-    for own in folded.shapes:
-        worth[own[own >= 0]] = folded_worth[own >= 0]
+    worth = folded.widened(folded_worth)
     return replace(duals, worth=worth), *least([offers.worth(each, worth, simple.demand) for each in duals.multipliers])
 
 

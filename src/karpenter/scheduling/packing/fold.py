@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
-from karpenter.scheduling.catalog import Bools, Ints
+from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.packing.groups import Group
 from karpenter.scheduling.packing.problem import Problem
+
+_Values = TypeVar("_Values", Floats, Bools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,13 @@ class Fold:
     """The shape that each folded shape is in each block, -1 where it is none (B×F)."""
     width: int
     """Shapes of the problem itself (S)."""
+
+    def widened(self, values: _Values) -> _Values:
+        """Return what values of folded shapes (F) are for the shapes themselves (S)."""
+        wide = np.zeros_like(values, shape=self.width)
+        for own in self.shapes:
+            wide[own[own >= 0]] = values[own >= 0]
+        return wide
 
     def unfold(self, offers: Ints, copies: Ints) -> tuple[Ints, Ints]:
         """Return patterns (n, n×F) as they are in every block that has all they need: offers (m) and copies (m×S)."""

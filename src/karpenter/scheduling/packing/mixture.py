@@ -15,7 +15,7 @@ from karpenter.scheduling.packing.dice import Dice
 from karpenter.scheduling.packing.fold import Fold
 from karpenter.scheduling.packing.linear import Optimum
 from karpenter.scheduling.packing.problem import Problem
-from karpenter.scheduling.packing.program import Program
+from karpenter.scheduling.packing.program import Basis, Program
 from karpenter.scheduling.packing.variants import Variants
 from karpenter.scheduling.reporter import Progress, unheard
 
@@ -54,7 +54,10 @@ class Mixture:
         self._dice = dice
         self.variants = Variants(problem, dice=dice)
         self._program = Program(
-            problem.count.astype(np.float64), problem.budget, penalty=_MISSING * float(problem.price.max(initial=1.0))
+            problem.count.astype(np.float64),
+            problem.budget,
+            penalty=_MISSING * float(problem.price.max(initial=1.0)),
+            unit=np.maximum(problem.charge.max(axis=0), 1.0),
         )
         self._optimum: Optimum | None = None
 
@@ -108,17 +111,21 @@ class Mixture:
     def unfolded(self, fold: Fold, problem: Problem) -> Mixture:
         """Return the mixture of the problem that this one's was folded from, with the patterns that matter."""
         offers, every = fold.offers[:, self.offers].ravel(), fold.offers[:, self.every].ravel()
-        guess = np.zeros(fold.width)
-        for own in fold.shapes:
-            guess[own[own >= 0]] = self.guess[own >= 0]
-        whole = Mixture(problem, guess, offers=offers[offers >= 0], every=every[every >= 0], dice=self._dice)
-        kept = np.arange(len(self.offer))
-        if len(fold.shapes) > 1:
-            # Those in use, and those that nearly are: blocks differ in what there is to place.
-            lost = self.problem.price[self.offer] * (1 - self.rate(self.offer, self.copies, self.worth))
-            used = self.optimum.x > EDGE
-            kept = np.lexsort((kept, lost, ~used))[: int(used.sum()) + _NEARLY]
-        whole.add(*fold.unfold(self.offer[kept], self.copies[kept]))
+        whole = Mixture(
+            problem, fold.widened(self.guess), offers=offers[offers >= 0], every=every[every >= 0], dice=self._dice
+        )
+        if not len(self.offer):
+            return whole
+        lost = self.problem.price[self.offer] * (1 - self.rate(self.offer, self.copies, self.worth))
+        basis = self._program.basis()
+        # Blocks differ in what there is to place, so patterns that are nearly in use may be used by some.
+        others = np.flatnonzero(~basis.used)
+        nearly = others if len(fold.shapes) == 1 else others[np.argsort(lost[others], kind="stable")[:_NEARLY]]
+        whole.add(*fold.unfold(self.offer[basis.used], self.copies[basis.used]))
+        begun = len(whole.offer)
+        whole.add(*fold.unfold(self.offer[nearly], self.copies[nearly]))
+        used = np.arange(len(whole.offer)) < begun
+        whole._program.resume(Basis(fold.widened(basis.lacking), used, fold.widened(basis.slack), basis.spare))
         return whole
 
     def improve(self, rounds: int, *, progress: Progress = unheard) -> None:

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Final
+
 import highspy
 import numpy as np
 
-from karpenter.scheduling.catalog import Floats, Ints
+from karpenter.scheduling.catalog import Bools, Floats, Ints
 from karpenter.scheduling.packing.linear import Optimum, Quiet
+
+_BASIC, _LOWER, _UPPER = (getattr(highspy.HighsBasisStatus, name) for name in ("kBasic", "kLower", "kUpper"))
+_WHICHEVER: Final = 0
+"""HiGHS's number for the simplex method that suits the basis: the primal one if that is feasible, else the dual one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a solution is made of: what may be other than nothing."""
+
+    lacking: Bools
+    """Needs that are lacking in part (S)."""
+    used: Bools
+    """Columns (N)."""
+    slack: Bools
+    """Needs that are more than met (S)."""
+    spare: Bools
+    """Limits that do not bind (Q)."""
 
 
 class Program:
@@ -15,17 +36,21 @@ class Program:
     Whatever is lacking can be had for `penalty` a piece, so there always is a solution.
     """
 
-    def __init__(self, least: Floats, budget: Floats, *, penalty: float) -> None:
-        self._needs, self._limits = len(least), len(budget)
+    def __init__(self, least: Floats, budget: Floats, *, penalty: float, unit: Floats) -> None:
+        """`unit` is what each limit is counted in, so that entries are of one size (Q, none of them 0)."""
+        self._needs, self._limits, self._unit = len(least), len(budget), unit
         self._solver = Quiet()  # type: ignore[no-untyped-call] # the library has no types there
         self._solver.setOptionValue("threads", 1)
         self._solver.setOptionValue("presolve", "off")
+        # Entries are counts of one size. New columns leave a solution feasible: the primal simplex goes on from there.
+        self._solver.setOptionValue("simplex_scale_strategy", 0)
+        self._solver.setOptionValue("simplex_strategy", _WHICHEVER)
         program = highspy.HighsLp()
         program.num_col_, program.num_row_ = self._needs, self._needs + self._limits
         program.col_cost_ = np.full(self._needs, penalty)
         program.col_lower_, program.col_upper_ = np.zeros(self._needs), np.full(self._needs, highspy.kHighsInf)
         program.row_lower_ = np.concatenate((least, np.full(self._limits, -highspy.kHighsInf)))
-        program.row_upper_ = np.concatenate((np.full(self._needs, highspy.kHighsInf), budget))
+        program.row_upper_ = np.concatenate((np.full(self._needs, highspy.kHighsInf), budget / self._unit))
         program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         program.a_matrix_.start_ = np.arange(self._needs + 1, dtype=np.int32)
         program.a_matrix_.index_ = np.arange(self._needs, dtype=np.int32)
@@ -34,7 +59,7 @@ class Program:
 
     def add(self, cost: Floats, brings: Ints, takes: Floats) -> None:
         """Add N columns: what each costs (N), brings (N×S) and takes of the budget (N×Q)."""
-        entries = np.concatenate((brings, takes), axis=1)
+        entries = np.concatenate((brings, takes / self._unit), axis=1)
         column, row = np.nonzero(entries)
         count = len(cost)
         self._solver.addCols(
@@ -48,19 +73,29 @@ class Program:
             entries[column, row].astype(np.float64),
         )
 
-    def change(self, least: Floats, budget: Floats) -> None:
-        """Ask for other amounts (S) under other limits (Q)."""
-        rows = np.arange(self._needs + self._limits, dtype=np.int32)
-        lower = np.concatenate((least, np.full(self._limits, -highspy.kHighsInf)))
-        upper = np.concatenate((np.full(self._needs, highspy.kHighsInf), budget))
-        self._solver.changeRowsBounds(len(rows), rows, lower, upper)  # type: ignore[attr-defined] # missing there
-
     def solve(self) -> Optimum:
         """Return the best mixture of the columns so far; `x` in the order they came, duals of needs, then of limits."""
         self._solver.run()
         solution = self._solver.getSolution()
         return Optimum(
             x=np.array(solution.col_value)[self._needs :],
-            duals=np.array(solution.row_dual),
+            duals=np.array(solution.row_dual) / np.concatenate((np.ones(self._needs), self._unit)),
             objective=float(self._solver.getInfo().objective_function_value),
         )
+
+    def basis(self) -> Basis:
+        """Return the basis of the last solve."""
+        found = self._solver.getBasis()
+        columns, rows = (np.array([at == _BASIC for at in each]) for each in (found.col_status, found.row_status))
+        needs = self._needs
+        return Basis(columns[:needs], columns[needs:], rows[:needs], rows[needs:])
+
+    def resume(self, basis: Basis) -> None:
+        """Begin the next solve from a basis, as far as it is one."""
+        known = highspy.HighsBasis()
+        columns = [*basis.lacking.tolist(), *basis.used.tolist()]
+        known.col_status = [_BASIC if at else _LOWER for at in columns]
+        slack, spare = basis.slack.tolist(), basis.spare.tolist()
+        known.row_status = [*(_BASIC if at else _LOWER for at in slack), *(_BASIC if at else _UPPER for at in spare)]
+        known.valid = known.alien = True
+        self._solver.setBasis(known)
