@@ -33,11 +33,14 @@ test: $(READY) ## run the tests (ARGS='-k taints' and so on)
 chaos: $(READY) ## a thousand small clusters to which everything happens that may (CHAOS_SEEDS=20 for fewer)
 	@CHAOS_SEEDS=$${CHAOS_SEEDS:-1000} $(BIN)/pytest --quiet --numprocesses auto --dist worksteal tests/scenarios/test_chaos.py $(ARGS)
 
+# Whole files go to each of two processes: they wait for half of their time.
+IN_TWO := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
 e2e: $(READY) controlplane ## the tests against a real control plane (needs Go, else skipped)
-	@$(BIN)/pytest --quiet --timeout 300 -m 'e2e and not full' tests/e2e $(ARGS)
+	@$(BIN)/pytest --quiet --timeout 300 $(IN_TWO) -m 'e2e and not full' tests/e2e $(ARGS)
 
 e2e-full: $(READY) controlplane ## the long ones as well
-	@$(BIN)/pytest --quiet --timeout 1800 -m e2e tests/e2e $(ARGS)
+	@$(BIN)/pytest --quiet --timeout 1800 $(IN_TWO) -m e2e tests/e2e $(ARGS)
 
 controlplane: ## build that control plane (ten minutes, once; nobody else has to wait for the processor)
 	@nice $(PYTHON) tests/e2e/build.py

@@ -1,13 +1,15 @@
-"""One control plane for all tests here, and a namespace for each that asks.
+"""One control plane for all tests of a process, and a namespace for each that asks.
 
-These tests are left out of `make test`: `make e2e` runs them, `make e2e-full` those marked `full` as well. They share
-one cluster, so a test cleans up what belongs to no namespace, looks at nothing but its own, and stops no program; for
-that there is another API server, alone with its store.
+These tests are left out of `make test`: `make e2e` runs them, `make e2e-full` those marked `full` as well, file by file
+in two processes, since half of the time is waiting. They share a cluster, so a test cleans up what belongs to no
+namespace, looks at nothing but its own, and stops no program; for that there is another API server, alone with its
+store.
 """
 
 import itertools
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ from tests.e2e import build
 from tests.e2e.plane import ControlPlane, connect
 
 HERE = Path(__file__).parent
+LONGEST = ("test_disruption", "test_run", "test_scenarios", "test_differential")
+"""The files to begin with, so that two processes end together."""
 numbers = itertools.count(1)
 
 
@@ -30,19 +34,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+    ours = {name: at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ours.get(item.path.relative_to(HERE).stem, 9) if HERE in item.path.parents else 9)
 
 
-REPORTED = pytest.StashKey[list[str]]()
+FIGURES = "figures"
 
 
 @pytest.fixture
-def report_line(request: pytest.FixtureRequest) -> Callable[[str], None]:
+def report_line(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """What adds a line of figures to the end of pytest's output."""
-    return request.config.stash.setdefault(REPORTED, []).append
+    return partial(record_property, FIGURES)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    lines = config.stash.get(REPORTED, [])
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [one for ended in ("passed", "failed") for one in terminalreporter.stats.get(ended, ())]
+    told = [pair for one in reports if one.when == "call" for pair in one.user_properties]
+    lines = [line for name, line in told if name == FIGURES]
     if lines:
         terminalreporter.section("figures")
         terminalreporter.write("".join(f"{line}\n" for line in lines))

@@ -172,7 +172,7 @@ class ControlPlane:
         )
         try:
             with urllib.request.urlopen(request, timeout=5, context=self._trust) as response:
-                return response.status == 200
+                return bool(response.status == 200)
         except (urllib.error.URLError, OSError):
             return False
 

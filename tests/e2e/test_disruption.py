@@ -129,9 +129,9 @@ def test_a_short_life_rolls_the_fleet_and_a_pause_stops_that(fleet: Fleet) -> No
     old = fleet.start(2)
     command(fleet.karpenter, "pause", "--disruption")
     try:
-        fleet.patch({"ttlSecondsUntilExpired": 60})
+        fleet.patch({"ttlSecondsUntilExpired": 40})
         with pytest.raises(AssertionError, match="did not come true"):
-            until(lambda: fleet.nodes() - old or fleet.leaving(), "a node that goes", within_s=65)
+            until(lambda: fleet.nodes() - old or fleet.leaving(), "a node that goes", within_s=45)
     finally:
         command(fleet.karpenter, "resume")
     most = 0
