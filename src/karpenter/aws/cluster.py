@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Final
 
 from karpenter.aws.session import AwsSession
+from karpenter.cloud.errors import CloudError
 from karpenter.model.aws.cluster import ClusterFacts
 from karpenter.model.aws.settings import AwsAccount
 from karpenter.runtime import logs
@@ -22,9 +24,22 @@ class ClusterDiscovery:
         """`version` is Kubernetes' until EKS tells another, `1.32`."""
         self._aws = aws
         self._account = account
+        self._asked = False
+        self._asking = asyncio.Lock()
         self.facts = ClusterFacts(
             account.cluster_name, account.cluster_endpoint, ca_bundle=account.cluster_ca_bundle, version=version
         )
+
+    async def ensure(self) -> None:
+        """Ask EKS once before anything depends on it; what it does not tell stays as the settings have it."""
+        async with self._asking:
+            if self._asked:
+                return
+            self._asked = True
+            try:
+                await self.refresh()
+            except CloudError as error:
+                log.warning("cannot find the cluster, going on with what the settings say", error=error)
 
     async def refresh(self) -> None:
         """Ask EKS; what the settings say stands. Raises CloudError."""

@@ -116,6 +116,7 @@ class AwsCloud:
 
     async def inspect(self, node_class: AwsNodeClass) -> ClassReport:
         """Return what the status of a node class is to say."""
+        await self._parts.cluster.ensure()
         return await self._parts.classes.inspect(node_class)
 
     async def clean_up(self, node_class: AwsNodeClass) -> None:
@@ -130,7 +131,7 @@ class AwsCloud:
     async def instance_types(self, pool: NodePool) -> Sequence[InstanceType]:
         """Return every type the pool can get; see `CloudProvider`. Unchanged types are the same objects as before."""
         choice = self._choice(pool, pool.template.node_class_ref)
-        resolved = await self._parts.classes.resolve(choice.node_class)
+        resolved = await self._resolve(choice)
         return await self._parts.types.types(resolved, choice.kubelet)
 
     async def get(self, provider_id: ProviderID) -> Instance:
@@ -158,7 +159,7 @@ class AwsCloud:
         if known is not None:
             return known
         choice = self._choice_of(claim)
-        resolved = await self._parts.classes.resolve(choice.node_class)
+        resolved = await self._resolve(choice)
         types = await self._parts.types.types(resolved, choice.kubelet)
         found = await self._parts.ownership.find(claim)
         if found is not None:
@@ -234,7 +235,7 @@ class AwsCloud:
                 return None
             if is_of_another_class(claim, choice.node_class):
                 return "NodeClassDrift"
-            resolved = await self._parts.classes.resolve(choice.node_class)
+            resolved = await self._resolve(choice)
             machine = await self._parts.machines.get(instance_id_of(claim.provider_id))
         except (NodeClassNotReadyError, InstanceNotFoundError):
             return None  # what cannot be resolved says nothing about the nodes it once gave
@@ -270,6 +271,10 @@ class AwsCloud:
         self._parts.unavailable.mark([OfferingKey(machine.instance_type, machine.zone, labels.SPOT)])
 
     # --- answers ------------------------------------------------------------------------------------------------------
+
+    async def _resolve(self, choice: ClassChoice) -> ResolvedNodeClass:
+        await self._parts.cluster.ensure()
+        return await self._parts.classes.resolve(choice.node_class)
 
     def _choice_of(self, claim: NodeClaim) -> ClassChoice:
         pool = self._pool(claim.pool) if claim.pool else None
