@@ -31,14 +31,22 @@ def an_aws_node_class(
     """Return a node class whose selectors match anything discoverable; `disks` maps devices to sizes in GiB."""
     discovery = (SelectorTerm(tags={"karpenter.sh/discovery": "my-cluster"}),)
     devices = tuple(BlockDevice(device, size * GIB) for device, size in (disks or {}).items())
-    usual: dict[str, Any] = {"subnet_terms": discovery, "security_group_terms": discovery, "block_devices": devices}
+    usual: dict[str, Any] = {
+        "origin": Origin("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", name, f"uid-{name}"),
+        "subnet_terms": discovery,
+        "security_group_terms": discovery,
+        "block_devices": devices,
+    }
     return AwsNodeClass(
         metadata=ObjectMeta(name=name, uid=f"uid-{name}"),
-        origin=Origin("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", name, f"uid-{name}"),
         ami_family=family,  # type: ignore[arg-type]
         tags=dict(tags or {}),
         **(usual | fields),
     )
+
+
+V1 = Origin("karpenter.k8s.aws/v1", "EC2NodeClass", "default", "uid-default")
+"""As the `origin` of a node class: it is an EC2NodeClass."""
 
 
 def terms(*given: Mapping[str, Any]) -> tuple[SelectorTerm, ...]:

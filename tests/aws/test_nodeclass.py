@@ -9,7 +9,6 @@ import pytest
 from karpenter.aws.nodeclass import AwsNodeClasses
 from karpenter.aws.session import AwsSession
 from karpenter.cloud.errors import CloudError, NodeClassNotReadyError, UnauthorizedError
-from karpenter.model import labels
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.meta import ObjectMeta
 from tests.aws.canned import CannedEc2
@@ -17,7 +16,7 @@ from tests.aws.clocks import HandClock
 from tests.aws.images import an_image
 from tests.aws.resolving import CLUSTER, an_order
 from tests.aws.sources import sources
-from tests.awsbuilders import REGION, an_aws_node_class, terms
+from tests.awsbuilders import REGION, V1, an_aws_node_class, terms
 
 pytestmark = pytest.mark.real_time
 
@@ -33,7 +32,7 @@ def an_ec2_class(**fields: Any) -> AwsNodeClass:
         "family": "Custom",
         "role": "nodes",
         "ami_terms": terms({"name": "mine-*"}),
-        "hash_annotations": {labels.NODE_CLASS_HASH: "1", labels.NODE_CLASS_HASH_VERSION: "v6"},
+        "origin": V1,
     }
     return an_aws_node_class(**(usual | fields))
 

@@ -9,7 +9,7 @@ from karpenter.aws.profiles import InstanceProfiles, ProfileError
 from karpenter.aws.session import AwsSession
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from tests.aws.clocks import HandClock
-from tests.awsbuilders import an_aws_node_class
+from tests.awsbuilders import V1, an_aws_node_class
 
 pytestmark = pytest.mark.real_time
 
@@ -27,7 +27,7 @@ async def a_role(aws: AwsSession, name: str) -> None:
 
 
 def of_role(role: str = "nodes", name: str = "default", **fields: Any) -> AwsNodeClass:
-    return an_aws_node_class(name, role=role, hash_annotations={"an": "EC2NodeClass"}, **fields)
+    return an_aws_node_class(name, role=role, origin=V1, **fields)
 
 
 async def roles(aws: AwsSession) -> dict[str, list[str]]:

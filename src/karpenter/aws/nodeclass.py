@@ -111,7 +111,7 @@ class AwsNodeClasses:
         look, conditions, errors = await self._look(node_class)
         verdict = self._fault(node_class)
         is_whole = not errors and not status.problems(conditions)
-        if verdict is None and is_whole and self._validator is not None and node_class.hash_annotations:
+        if verdict is None and is_whole and self._validator is not None and node_class.is_ec2_node_class:
             verdict = await self._validator.validate(look.resolved(node_class))
         conditions = conditions if verdict is None else (*conditions, verdict)
         # What could not be asked for is not known to be gone: the status keeps it.

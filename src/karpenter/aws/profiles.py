@@ -75,7 +75,7 @@ class InstanceProfiles:
                 "set spec.instanceProfile, or aws.defaultInstanceProfile for all",
             )
         # Only an EC2NodeClass's: the permissions of v1alpha5 do not let us look.
-        if node_class.hash_annotations and not self._is_isolated and await self._find(name) is None:
+        if node_class.is_ec2_node_class and not self._is_isolated and await self._find(name) is None:
             raise ProfileError(
                 "InstanceProfileNotFound",
                 f"instance profile {name!r} does not exist; create it, or give spec.role instead of it",

@@ -23,7 +23,7 @@ def status_fields(resolved: ResolvedNodeClass) -> Mapping[str, object]:
         "instanceProfile": resolved.instance_profile,
         "capacityReservations": [_reservation(one) for one in resolved.reservations],
     }
-    if not resolved.node_class.hash_annotations:  # an AWSNodeTemplate's has fewer of them
+    if not resolved.node_class.is_ec2_node_class:
         fields = {name: fields[name] for name in ("subnets", "securityGroups", "amis")}
     return {name: value or None for name, value in fields.items()}
 

@@ -6,8 +6,11 @@ import pytest
 
 from karpenter.model import labels
 from karpenter.model.aws.drift import MachineParts, SelectedParts, drifted_part, is_of_another_class
+from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.aws.nodetemplate import decode_aws_node_template
+from karpenter.model.meta import ObjectMeta
 from tests.awsbuilders import an_aws_node_class
-from tests.builders import a_claim
+from tests.builders import a_claim, a_node_template
 
 HAS = MachineParts("ami-1", "subnet-1", frozenset({"sg-1", "sg-2"}), "cr-1", "pg-1")
 NOW = SelectedParts("ami-1", frozenset({"subnet-1", "subnet-2"}), HAS.security_group_ids, frozenset({"cr-1"}), "pg-1")
@@ -58,3 +61,18 @@ def test_a_class_drifts_only_by_a_digest_of_the_same_kind() -> None:
     assert not is_of_another_class(a_claim(), node_class)
     assert not is_of_another_class(claim("2", "v6"), an_aws_node_class())
     assert not is_of_another_class(claim("2", "v6"), None)
+
+
+def test_a_node_template_drifts_by_what_machines_are_built_from() -> None:
+    """DEP-32, DEP-33, DEP-35: not by its selectors, nor by what is empty."""
+
+    def template(**spec: object) -> AwsNodeClass:
+        return decode_aws_node_template(a_node_template(**spec))
+
+    before = template(userData="one", tags={})
+    claim = replace(a_claim(), metadata=ObjectMeta(name="one", annotations=dict(before.hash_annotations)))
+    assert not is_of_another_class(claim, template(userData="one"))
+    assert not is_of_another_class(claim, template(userData="one", subnetSelector={"other": "subnets"}))
+    assert is_of_another_class(claim, template(userData="two"))
+    assert is_of_another_class(claim, template(userData="one", tags={"team": "red"}))
+    assert not is_of_another_class(a_claim(), before), "launched before there was a digest"

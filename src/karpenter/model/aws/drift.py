@@ -38,6 +38,8 @@ def is_of_another_class(claim: NodeClaim, node_class: AwsNodeClass | None) -> bo
     Where one side has no digest, or another kind of it, nobody can say.
     """
     now, then = (node_class.hash_annotations if node_class else {}), claim.metadata.annotations
+    if labels.NODE_TEMPLATE_HASH in now:
+        return now[labels.NODE_TEMPLATE_HASH] != then.get(labels.NODE_TEMPLATE_HASH, now[labels.NODE_TEMPLATE_HASH])
     if not now or then.get(labels.NODE_CLASS_HASH_VERSION) != now[labels.NODE_CLASS_HASH_VERSION]:
         return False
     return then.get(labels.NODE_CLASS_HASH) != now[labels.NODE_CLASS_HASH]

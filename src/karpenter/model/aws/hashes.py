@@ -29,6 +29,19 @@ def ec2_node_class_hash(spec: Mapping[str, Any], *, family: str, ca_bundle: str 
     return str(members(parts))
 
 
+_TEMPLATE_FIELDS: Final = (
+    "userData", "tags", "instanceProfile", "amiFamily", "metadataOptions", "blockDeviceMappings", "context",
+    "detailedMonitoring",
+)  # fmt: skip
+"""Selectors and a launch template of the user's own are not among them (DEP-33)."""
+
+
+def node_template_hash(spec: Mapping[str, Any]) -> str:
+    """Return the digest of an AWSNodeTemplate's `spec`; what is empty is as if it were not there (DEP-35)."""
+    said = {name: spec[name] for name in _TEMPLATE_FIELDS if spec.get(name)}
+    return str(fnv(msgspec.json.encode(said, order="sorted")))
+
+
 def _spec(spec: Mapping[str, Any]) -> int:
     fields: list[tuple[str, Digest]] = [
         ("PlacementGroupSelector", _placement(spec.get("placementGroupSelector"))),

@@ -103,7 +103,12 @@ class AwsNodeClass:
     """Checked but not yet used parts of an EC2NodeClass, by their field name: `networkInterfaces`, `cpuOptions` …"""
     conditions: tuple[Condition, ...] = ()
     hash_annotations: Mapping[str, str] = field(default_factory=dict)
-    """What claims are told of the class they were launched with (static drift); empty for an AWSNodeTemplate."""
+    """What claims are told of the class they were launched with (static drift); empty for an inline `provider`."""
+
+    @property
+    def is_ec2_node_class(self) -> bool:
+        """Whether it is an EC2NodeClass: those of v1alpha5 have a shorter status and fewer permissions."""
+        return self.origin.kind == "EC2NodeClass"
 
     @property
     def name(self) -> str:

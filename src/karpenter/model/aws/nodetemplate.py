@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final, cast
 
 from karpenter.model import labels
 from karpenter.model.aws.devices import VolumeRules, read_block_devices, read_metadata_options
+from karpenter.model.aws.hashes import node_template_hash
 from karpenter.model.aws.nodeclass import AmiFamily, AwsNodeClass, MetadataOptions, SelectorTerm
 from karpenter.model.aws.selectors import read_selector
 from karpenter.model.envelope import open_envelope, read_conditions
@@ -48,7 +50,8 @@ def decode_aws_node_template(raw: object) -> AwsNodeClass:
         envelope.spec, metadata=envelope.metadata, origin=envelope.origin, status=envelope.status, is_inline=False
     )
     envelope.close()
-    return node_class
+    spec = raw["spec"] if isinstance(raw, Mapping) else {}
+    return replace(node_class, hash_annotations={labels.NODE_TEMPLATE_HASH: node_template_hash(spec)})
 
 
 def check_inline_provider(provider: Reader) -> None:
