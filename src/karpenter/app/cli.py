@@ -47,7 +47,7 @@ app.command(
 app.command(
     "karpenter.app.run:run",
     name="run",
-    help="Run the controllers against an API server, with a simulated cloud whose nodes join that cluster.",
+    help="Run the controllers against an API server; with the simulated cloud, its nodes join that cluster.",
 )
 app.command(
     "karpenter.app.crds:crds",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, TypeAlias
 
 from cyclopts import Parameter
 
@@ -15,12 +17,14 @@ from karpenter.app.embedded.page import status_page
 from karpenter.app.embedded.web import StatusServer
 from karpenter.app.errors import BadInputError, SettingsError
 from karpenter.app.logoutput import logged_to
+from karpenter.app.plugged import PluggedAssembly
 from karpenter.app.process import run_process
 from karpenter.app.settings import Settings, read_settings
+from karpenter.cloud.registry import ProviderFactory, provider_factory
 from karpenter.model.catalog import load_catalog
 from karpenter.runtime import kube, logs
 from karpenter.runtime.clock import Clock, WallClock
-from karpenter.runtime.controller import run_all
+from karpenter.runtime.controller import Runnable, run_all
 from karpenter.runtime.cpu import LoopLag
 from karpenter.runtime.kube import KubeClient, NotFound
 from karpenter.runtime.kubehttp import HttpKubeClient, find_connection
@@ -37,55 +41,94 @@ from karpenter.sim.standins import Context, Recorders, StandIn
 
 log = logs.get("run")
 
+_SIMULATED: Final = "simulated"
+_UNNAMED: Final = "default"
+"""What a cluster is called that nobody names."""
+_Make: TypeAlias = Callable[[KubeClient, Clock, Metrics], tuple["Assembly | PluggedAssembly", Sequence[Runnable]]]
+"""Makes the operator, and what runs beside it."""
+
 _NEEDED = (kube.PROVISIONERS, kube.NODE_POOLS, kube.NODE_CLAIMS, kube.AWS_NODE_TEMPLATES, kube.EC2_NODE_CLASSES)
 
 
 def run(
     *,
-    cloud: Literal["simulated"] = "simulated",
+    cloud: str = _SIMULATED,
+    cluster_name: str = "",
     kubeconfig: Path | None = None,
     seed: int = 0,
     cloud_speed: float = 10.0,
     catalog: Path | None = None,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=(), show_default=False)] = (),
 ) -> None:
-    """Run the controllers against an API server, with a simulated cloud whose nodes join that cluster.
+    """Run the controllers against an API server; with the simulated cloud, its nodes join that cluster.
 
     The cluster has to know our kinds: karpenter crds | kubectl apply -f -
 
     Parameters
     ----------
     cloud
-        Where machines are launched.
+        Where machines are launched: `simulated`, or what an installed package offers; docs/providers.md.
+    cluster_name
+        Marks this cluster's machines among others of the account; without it CLUSTER_NAME.
     kubeconfig
         How to reach the API server; without it KUBECONFIG, the pod's service account or ~/.kube/config.
     seed
-        Fixes boot delays, shortages and spot prices.
+        Fixes boot delays, shortages and spot prices of the simulated cloud.
     cloud_speed
-        How many times as fast as a real cloud machines boot and end.
+        How many times as fast as a real cloud machines of the simulated one boot and end.
     catalog
-        Instance types from this file instead of those of AWS.
+        Instance types of the simulated cloud from this file instead of those of AWS.
     set_
         A setting, KEY=VALUE; docs/settings.md lists them. May be given several times.
     """
-    assert cloud == "simulated", "the parser knows no other"
     settings = read_settings(set_, os.environ)
-    chosen = CloudSettings(
-        market=MarketSettings(seed=seed, speed=cloud_speed), catalog=None if catalog is None else load_catalog(catalog)
+    if cloud == _SIMULATED:
+        chosen = CloudSettings(
+            market=MarketSettings(seed=seed, speed=cloud_speed),
+            catalog=None if catalog is None else load_catalog(catalog),
+        )
+        make: _Make = partial(_simulated, settings=settings, cloud=chosen)
+    else:
+        factory = provider_factory(cloud)
+        name = cluster_name or os.environ.get("CLUSTER_NAME") or _UNNAMED
+        make = partial(_plugged, settings=settings, factory=factory, cluster_name=name)
+    run_process(_run(settings, make, kubeconfig))
+
+
+def _simulated(
+    client: KubeClient, clock: Clock, metrics: Metrics, *, settings: Settings, cloud: CloudSettings
+) -> tuple[Assembly, Sequence[Runnable]]:
+    """Return the operator over the simulated cloud, and what makes nodes of its machines."""
+    assembly = Assembly(client, clock=clock, metrics=metrics, settings=settings, cloud=cloud)
+    return assembly, (_SimulatedNodes(client, clock, assembly.cloud.market, metrics=metrics),)
+
+
+def _plugged(
+    client: KubeClient,
+    clock: Clock,
+    metrics: Metrics,
+    *,
+    settings: Settings,
+    factory: ProviderFactory,
+    cluster_name: str,
+) -> tuple[PluggedAssembly, Sequence[Runnable]]:
+    """Return the operator over an installed cloud, whose nodes join by themselves."""
+    assembly = PluggedAssembly(
+        client, factory, cluster_name=cluster_name, clock=clock, metrics=metrics, settings=settings
     )
-    run_process(_run(settings, chosen, kubeconfig))
+    return assembly, ()
 
 
-async def _run(settings: Settings, cloud: CloudSettings, kubeconfig: Path | None) -> None:
+async def _run(settings: Settings, make: _Make, kubeconfig: Path | None) -> None:
     clock = WallClock()
     process = settings.process
     with logged_to(process.log_output, clock, level=process.log_level):
         for feature in settings.absent:
             log.warning("feature gate has no effect, the feature is not there yet", gate=feature)
-        await _serve(settings, cloud, kubeconfig, clock=clock)
+        await _serve(settings, make, kubeconfig, clock=clock)
 
 
-async def _serve(settings: Settings, cloud: CloudSettings, kubeconfig: Path | None, *, clock: Clock) -> None:
+async def _serve(settings: Settings, make: _Make, kubeconfig: Path | None, *, clock: Clock) -> None:
     metrics = Metrics(clock)
     process = settings.process
     try:
@@ -97,7 +140,7 @@ async def _serve(settings: Settings, cloud: CloudSettings, kubeconfig: Path | No
     )
     try:
         await _check_kinds(client)
-        assembly = Assembly(client, clock=clock, metrics=metrics, settings=settings, cloud=cloud)
+        assembly, companions = make(client, clock, metrics)
         server = StatusServer(
             page=lambda: status_page(assembly.operator.state.snapshot(clock.now()), version=__version__),
             is_ready=lambda: assembly.is_ready,
@@ -106,7 +149,9 @@ async def _serve(settings: Settings, cloud: CloudSettings, kubeconfig: Path | No
         try:
             await server.start(settings.metrics.port, flag="--set metrics.port")
             await server.start(process.health_probe_port, flag="--set health.port")
-            await _work(client, clock, assembly, metrics=metrics, settings=settings)
+            await _work(
+                client, clock, (assembly, *companions, LoopLag(clock, metrics)), metrics=metrics, settings=settings
+            )
         finally:
             await server.stop()
     finally:
@@ -145,13 +190,14 @@ class _SimulatedNodes:
         await run_all(*self._parts)
 
 
-async def _work(client: KubeClient, clock: Clock, assembly: Assembly, *, metrics: Metrics, settings: Settings) -> None:
-    """Run the controllers, and what makes nodes of simulated machines, while we lead."""
-    nodes = _SimulatedNodes(client, clock, assembly.cloud.market, metrics=metrics)
+async def _work(
+    client: KubeClient, clock: Clock, parts: Sequence[Runnable], *, metrics: Metrics, settings: Settings
+) -> None:
+    """Run the parts while we lead."""
     process = settings.process
 
     async def work() -> None:
-        await run_all(assembly, nodes, LoopLag(clock, metrics))
+        await run_all(*parts)
 
     if process.disable_leader_election:
         await work()
