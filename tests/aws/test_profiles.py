@@ -130,16 +130,31 @@ async def test_profiles_go_with_their_class(aws: AwsSession, profiles: InstanceP
 async def test_unused_profiles_of_the_cluster_go_after_an_hour(
     aws: AwsSession, hand_clock: HandClock, profiles: InstanceProfiles
 ) -> None:
-    """A-14."""
+    """A-14: not those of machines, nor those of classes, which are asked for all the time."""
     await a_role(aws, "nodes")
-    used, unused = of_role(), of_role(name="other")
-    name, _ = await profiles.profile_of(used), await profiles.profile_of(unused)
+    of_machines, of_class = await profiles.profile_of(of_role(name="old")), await profiles.profile_of(of_role())
+    await profiles.profile_of(of_role(name="other"))
     await aws.call("iam", "CreateInstanceProfile", InstanceProfileName="somebody-elses")
-    await profiles.delete_unused({name})
-    assert len(await roles(aws)) == 3
+    await profiles.delete_unused({of_machines})
+    assert len(await roles(aws)) == 4
     hand_clock.time = MUCH_LATER
-    await profiles.delete_unused({name})
-    assert sorted(await roles(aws)) == sorted([name, "somebody-elses"])
+    await profiles.profile_of(of_role())
+    await profiles.delete_unused({of_machines})
+    assert sorted(await roles(aws)) == sorted([of_machines, of_class, "somebody-elses"])
+
+
+async def test_a_process_that_has_just_begun_deletes_no_profiles(aws: AwsSession, hand_clock: HandClock) -> None:
+    """It does not know yet which its classes have."""
+    await aws.call(
+        "iam", "CreateInstanceProfile", InstanceProfileName="mine", Path="/karpenter/us-west-2/my-cluster/1/"
+    )
+    hand_clock.time = MUCH_LATER
+    begun = InstanceProfiles(aws, hand_clock, cluster_name=lambda: "my-cluster")
+    await begun.delete_unused(())
+    assert list(await roles(aws)) == ["mine"]
+    hand_clock.time += 3600
+    await begun.delete_unused(())
+    assert await roles(aws) == {}
 
 
 def test_a_name_is_legal_however_long_the_clusters_is(aws: AwsSession, hand_clock: HandClock) -> None:

@@ -34,6 +34,8 @@ class Machine:
     launched_at: UnixSeconds
     parts: MachineParts
     tags: Mapping[str, str]
+    instance_profile: str = ""
+    """Name of the profile; empty for none."""
 
     @property
     def provider_id(self) -> ProviderID:
@@ -153,4 +155,5 @@ def _machine(raw: Mapping[str, Any]) -> Machine:
             placement_group_id=placement.get("GroupId", ""),
         ),
         tags={tag["Key"]: tag["Value"] for tag in raw.get("Tags", ())},
+        instance_profile=raw.get("IamInstanceProfile", {}).get("Arn", "").rpartition("/")[2],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
@@ -135,6 +135,10 @@ class AwsNodeClasses:
         """Delete what was made for a class, which goes (A-3). Raises CloudError."""
         await self._sources.templates.delete_of(node_class.name)
         await self._sources.profiles.delete_of(node_class)
+
+    async def delete_unused_profiles(self, used: Collection[str]) -> None:
+        """Delete instance profiles that neither a class nor one of these names of machines' profiles needs (A-14)."""
+        await self._sources.profiles.delete_unused(used)
 
     # --- the parts ----------------------------------------------------------------------------------------------------
 

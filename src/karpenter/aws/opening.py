@@ -20,6 +20,7 @@ from karpenter.aws.provider import AwsCloud, FindPool, Parts
 from karpenter.aws.queue import InterruptionQueue
 from karpenter.aws.reservations import Reservations
 from karpenter.aws.session import AwsSession, find_region
+from karpenter.aws.validation import LaunchValidator
 from karpenter.cloud.registry import ProviderContext
 from karpenter.cloud.unavailable import UnavailableOfferings
 from karpenter.model.aws.catalog import load_aws_catalog
@@ -75,7 +76,12 @@ def open_aws(
     )
     launches = LaunchParts(templates, unavailable, FreeAddresses(), reservations)
     parts = Parts(
-        classes=AwsNodeClasses(sources, region=aws.region, cluster=lambda: cluster.facts),
+        classes=AwsNodeClasses(
+            sources,
+            region=aws.region,
+            cluster=lambda: cluster.facts,
+            validator=LaunchValidator(aws, templates, clock, makes_dry_runs=account.makes_dry_runs),
+        ),
         templates=templates,
         cluster=cluster,
         types=InstanceTypes(aws, clock, pricing=pricing, unavailable=unavailable, catalog=catalog, settings=settings),

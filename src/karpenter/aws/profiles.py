@@ -15,6 +15,7 @@ from karpenter.cloud.errors import CloudError
 from karpenter.model import labels
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.tags import EKS_CLUSTER, NODE_CLASS, owned_by, tag_list
+from karpenter.model.units import UnixSeconds
 from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
 
@@ -59,6 +60,8 @@ class InstanceProfiles:
         self._known: TTLCache[str, Mapping[str, Any]] = TTLCache(_MOST_REMEMBERED, _REMEMBERED_S, clock.now)
         self._refused: TTLCache[str, ProfileError] = TTLCache(_MOST_REMEMBERED, _MISSING_ROLE_S, clock.now)
         self._making = asyncio.Lock()
+        self._since = clock.now()
+        self._given_at: dict[str, UnixSeconds] = {}
 
     async def profile_of(self, node_class: AwsNodeClass) -> str:
         """Return the name of a class's profile; made if it is given a role and has none yet.
@@ -95,6 +98,7 @@ class InstanceProfiles:
             found = await self._find(name)
             if found is None or _role_of(found) != _plain(node_class.role):
                 await self._make(node_class, name, found)
+        self._given_at[name] = self._clock.now()
         return name
 
     def name_for(self, node_class: AwsNodeClass) -> str:
@@ -166,15 +170,18 @@ class InstanceProfiles:
                 await self._delete(raw)
 
     async def delete_unused(self, used: Collection[str]) -> None:
-        """Delete the cluster's profiles that nothing uses and that are older than an hour (A-14). Raises CloudError.
+        """Delete the cluster's profiles that are older than an hour and that nothing uses (A-14). Raises CloudError.
 
-        `used` are the names of those that node classes have now, and of those that running machines have.
+        `used` are the names of those that machines have. Those of node classes are known: each class is looked at every
+        minute. In the first hour of the process nothing is deleted, for not all have been looked at yet.
         """
-        if self._is_isolated:
+        now = self._clock.now()
+        if self._is_isolated or now - self._since < _PROTECTED_S:
             return
+        given = {name for name, at in self._given_at.items() if now - at < _PROTECTED_S}
         for raw in await self._listed(self._path()):
-            age_s = self._clock.now() - raw["CreateDate"].timestamp()
-            if raw["InstanceProfileName"] not in used and age_s >= _PROTECTED_S:
+            age_s = now - raw["CreateDate"].timestamp()
+            if raw["InstanceProfileName"] not in {*used, *given} and age_s >= _PROTECTED_S:
                 await self._delete(raw)
 
     async def _listed(self, path: str) -> list[Any]:
@@ -186,6 +193,7 @@ class InstanceProfiles:
     async def _delete(self, raw: Mapping[str, Any]) -> None:
         name = raw["InstanceProfileName"]
         self._known.pop(name, None)
+        self._given_at.pop(name, None)
         try:
             for role in raw["Roles"]:
                 await self._remove_role(name, role["RoleName"])

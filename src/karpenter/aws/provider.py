@@ -46,6 +46,7 @@ _REMEMBERED_S: Final = 600.0
 """For how long we know what we launched for a claim, which writes it down at once."""
 _MOST_REMEMBERED: Final = 10_000
 _TEMPLATES_S: Final = 10.0
+_PROFILES_S: Final = 1800.0
 _TEMPLATES_ADOPTED_S: Final = 3600.0
 _RETRY_S: Final = 60.0
 _LIST_EVERY_S: Final = 30.0
@@ -101,9 +102,14 @@ class AwsCloud:
                 (self._parts.cluster.refresh, VERSION_S),
                 (self._parts.templates.adopt, _TEMPLATES_ADOPTED_S),
                 (self._parts.templates.delete_unused, _TEMPLATES_S),
+                (self._delete_unused_profiles, _PROFILES_S),
             ):
                 group.create_task(self._repeat(work, every_s), name=f"aws {work.__qualname__}")
             group.create_task(self._parts.ownership.run(), name="aws tags")
+
+    async def _delete_unused_profiles(self) -> None:
+        machines = await self._parts.machines.list()
+        await self._parts.classes.delete_unused_profiles({one.instance_profile for one in machines})
 
     async def _repeat(self, work: Callable[[], Awaitable[float | None]], every_s: float) -> None:
         while True:
