@@ -165,6 +165,8 @@ class InstanceTypes:
             available=one.available > 0 and one.state == "active",
             reservation_id=one.id,
             reservation_capacity=one.available,
+            reservation_type=one.kind,
+            is_interruptible=one.is_interruptible,
         )
 
     def zones_of(self, instance_type: str) -> Sequence[str]:

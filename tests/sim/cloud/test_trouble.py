@@ -1,8 +1,9 @@
 """Trouble as users write it."""
 
-from karpenter.sim.cloud.trouble import read_faults, read_shortages, read_stocks
+from karpenter.sim.cloud.trouble import read_faults, read_reservations, read_shortages, read_stocks
 from karpenter.sim.market.capacity import Pattern, Shortage, Stock
 from karpenter.sim.market.faults import Fault, FaultKind
+from karpenter.sim.market.reservations import CapacityReservation
 
 
 def test_a_shortage_is_type_zone_and_capacity_type_and_what_is_left_out_means_all() -> None:
@@ -53,3 +54,17 @@ def test_faults_that_make_no_sense_say_what_would() -> None:
             "'create other-type': type=NAME is missing: which instance type should come instead?",
         ],
     )
+
+
+def test_a_reservation_is_id_type_zone_and_machines() -> None:
+    assert read_reservations("cr-1 m5.large us-west-2a 3\ncr-2 p5.48xlarge us-west-2b 1 capacity-block") == (
+        [
+            CapacityReservation("cr-1", "m5.large", "us-west-2a", 3),
+            CapacityReservation("cr-2", "p5.48xlarge", "us-west-2b", 1, "capacity-block"),
+        ],
+        [],
+    )
+    assert read_reservations("cr-1 m5.large us-west-2a many\ncr-1 m5.large us-west-2a 3 open")[1] == [
+        "'cr-1 m5.large us-west-2a many': expected id, instance type, zone and a number of machines",
+        "'cr-1 m5.large us-west-2a 3 open': 'open' is not one of default, capacity-block",
+    ]

@@ -10,7 +10,7 @@ from karpenter.model.aws.classstatus import IMAGES, SECURITY_GROUPS, SUBNETS, Cl
 from karpenter.model.aws.machinelabels import instance_labels
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.catalog import Catalog
-from karpenter.model.instancetype import InstanceType
+from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.sim.cloud.boot import boot_of
 from karpenter.sim.cloud.supply import Order
@@ -46,14 +46,15 @@ class CatalogSupply:
     def _marked(self, found: InstanceType) -> InstanceType:
         return replace(found, offerings=self._unavailable.marked(found.name, found.offerings))
 
-    def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey) -> Blueprint:
+    def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey, *, held: Offering | None = None) -> Blueprint:
         """Return how the instance of a claim is built; see `Supply`."""
         found = self._types[key.instance_type]
-        own = instance_labels(found, claim.requirements, key)
+        own = instance_labels(found, claim.requirements, key) | (held.reservation_labels if held else {})
         inside = [subnet for subnet in self._market.account.subnets if subnet.zone == key.zone]
         roomiest = max(inside, key=lambda subnet: (self._market.free_addresses(subnet.id), subnet.id))
         boot = boot_of(claim, found, own, os_image="Simulated Linux", kubelet_version=self._kubelet_version)
-        return Blueprint(subnet_id=roomiest.id, labels=own, boot=boot)
+        reservation = (held.reservation_id if held else None) or ""
+        return Blueprint(subnet_id=roomiest.id, reservation_id=reservation, labels=own, boot=boot)
 
     def drift_reason(self, order: Order, instance: MarketInstance) -> str | None:
         """Return None: nothing in a catalogue changes."""

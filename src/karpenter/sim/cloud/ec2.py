@@ -22,12 +22,14 @@ from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.meta import Condition
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.sim.cloud.boot import boot_of
+from karpenter.sim.cloud.reserved import listed_reservation, selected_reservations
 from karpenter.sim.cloud.supply import Order
 from karpenter.sim.market.account import SecurityGroup, Subnet
 from karpenter.sim.market.images import ImageChoice, choose_images
 from karpenter.sim.market.instances import Blueprint, MarketInstance
 from karpenter.sim.market.market import Market
 from karpenter.sim.market.prices import Ec2Prices
+from karpenter.sim.market.reservations import CapacityReservation
 
 _REMEMBERED: Final = 32
 """For how many node classes and kubelet settings the computed types are kept."""
@@ -40,6 +42,7 @@ class _Resolved:
     subnets: tuple[Subnet, ...]
     security_groups: tuple[SecurityGroup, ...]
     images: ImageChoice
+    reservations: tuple[CapacityReservation, ...]
 
     @property
     def zones(self) -> tuple[str, ...]:
@@ -74,7 +77,8 @@ class Ec2Supply:
         assert order.node_class is not None
         resolved = self._resolve(order.node_class)
         build = Build.of(order.node_class, order.kubelet)
-        key = (build.key, resolved.zones, resolved.images)
+        held = self._held(resolved.reservations)
+        key = (build.key, resolved.zones, resolved.images, tuple(held.items()))
         state = (self._unavailable.version, self._market.price_step)
         known = self._types.get(key)
         if known is not None and known[0] == state:
@@ -83,7 +87,7 @@ class Ec2Supply:
             del self._types[next(iter(self._types))]
         bootable = self._bootable(resolved.images)
         offered = self._offerings(resolved.zones)
-        types = self._built.resolve(bootable, lambda record: offered[record.name], build)
+        types = self._built.resolve(bootable, lambda record: (*offered[record.name], *held.get(record.name, ())), build)
         self._types[key] = (state, types)
         return types
 
@@ -111,7 +115,26 @@ class Ec2Supply:
             account.select_subnets(node_class.subnet_terms),
             account.select_security_groups(node_class.security_group_terms),
             choose_images(self._catalog.images, node_class, generation=self._market.image_generation),
+            selected_reservations(node_class, self._market.reservations),
         )
+
+    def _held(self, reservations: tuple[CapacityReservation, ...]) -> Mapping[str, tuple[Offering, ...]]:
+        """Return what reservations hold, by instance type (A-28)."""
+        held: dict[str, tuple[Offering, ...]] = {}
+        for one in reservations:
+            price = self._market.price(OfferingKey(one.instance_type, one.zone, labels.RESERVED))
+            left = self._market.reserved_left(one.id)
+            offering = Offering(
+                one.zone,
+                labels.RESERVED,
+                price or 0.0,
+                available=price is not None and left > 0,
+                reservation_id=one.id,
+                reservation_capacity=left,
+                reservation_type=one.kind,
+            )
+            held[one.instance_type] = (*held.get(one.instance_type, ()), offering)
+        return held
 
     def _conditions(self, node_class: AwsNodeClass, found: _Resolved) -> tuple[Condition, ...]:
         """Return what is there and what is not (C-15); a launch template of the user's own has its own groups."""
@@ -140,12 +163,13 @@ class Ec2Supply:
             "subnets": [{"id": subnet.id, "zone": subnet.zone} for subnet in found.subnets],
             "securityGroups": [{"id": group.id, "name": group.name} for group in found.security_groups],
             "amis": [_listed(image) for image in found.images.images],
+            "capacityReservations": [listed_reservation(one) for one in found.reservations],
         }
         fault = class_fault(node_class)
         conditions = (*self._conditions(node_class, found), *((fault,) if fault else ()))
         return ClassReport(conditions, {key: value or None for key, value in listed.items()})
 
-    def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey) -> Blueprint:
+    def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey, *, held: Offering | None = None) -> Blueprint:
         """Return how the instance of a claim is built; see `Supply`."""
         assert order.node_class is not None
         resolved = self._resolve(order.node_class)
@@ -153,11 +177,12 @@ class Ec2Supply:
         found = next(one for one in self.types(order) if one.name == key.instance_type)
         image = resolved.images.for_type(record)
         assert image is not None, "types without an image are not offered"
-        own = instance_labels(found, claim.requirements, key)
+        own = instance_labels(found, claim.requirements, key) | (held.reservation_labels if held else {})
         return Blueprint(
             image_id=image.id,
             subnet_id=self._roomiest(resolved.subnets, key.zone).id,
             security_group_ids=tuple(group.id for group in resolved.security_groups),
+            reservation_id=(held.reservation_id if held else None) or "",
             labels=own,
             boot=boot_of(
                 claim,

@@ -21,13 +21,13 @@ from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
 from karpenter.model import labels
 from karpenter.model.aws.classstatus import ClassReport
 from karpenter.model.aws.drift import is_of_another_class
-from karpenter.model.aws.launch import plan_launch
+from karpenter.model.aws.launch import LaunchPlan, plan_launch
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.model.aws.orders import FindNodeClass, UnusableClassError, class_for
 from karpenter.model.aws.tags import CLAIM, NAME, launch_tags
 from karpenter.model.aws.traits import NODE_CLASS_KINDS, REPAIR_POLICIES
 from karpenter.model.instance import Instance, Interruption, InterruptionKind, RepairPolicy
-from karpenter.model.instancetype import InstanceType
+from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodeClassRef, NodePool
 from karpenter.model.units import PoolKey, ProviderID
@@ -36,7 +36,7 @@ from karpenter.runtime.clock import Clock
 from karpenter.sim.cloud.supply import Order, Supply
 from karpenter.sim.market.faults import Fault, FaultKind
 from karpenter.sim.market.instances import InstanceState, MarketInstance
-from karpenter.sim.market.market import LaunchRequest, Market
+from karpenter.sim.market.market import LaunchRequest, LaunchResult, Market
 
 log = logs.get("cloudprovider")
 
@@ -144,16 +144,20 @@ class SimulatedCloud:
             )
         if plan.lacks_choice:
             log.warning("falling back to on-demand with few instance types to choose from", nodeclaim=claim.name)
-        request = LaunchRequest(
-            token=token,
-            options=tuple(
-                OfferingKey(found.name, offering.zone, offering.capacity_type) for found, offering in plan.options
-            ),
-            blueprint=lambda key: self._supply.blueprint(order, claim, key),
-            tags=self._tags(claim, order),
-        )
-        result = self.market.launch(request)
-        self.unavailable.mark(result.refused)
+        requests = self._reserved_requests(claim, order, plan) or [
+            LaunchRequest(
+                token=token,
+                options=tuple(_key(*option) for option in plan.options),
+                blueprint=lambda key: self._supply.blueprint(order, claim, key),
+                tags=self._tags(claim, order),
+            )
+        ]
+        result = LaunchResult(None)
+        for request in requests:
+            result = self.market.launch(request)
+            if result.instance is not None:
+                break
+        self.unavailable.mark(key for key in result.refused if key.capacity_type != labels.RESERVED)
         if result.instance is None:
             refused = ", ".join(str(key) for key in result.refused[:3])
             more = f" and {len(result.refused) - 3} more" if len(result.refused) > 3 else ""
@@ -161,6 +165,20 @@ class SimulatedCloud:
                 f"the cloud has no capacity for claim {claim.name!r}: {refused}{more}", offerings=result.refused
             )
         return result.instance
+
+    def _reserved_requests(self, claim: NodeClaim, order: Order, plan: LaunchPlan) -> list[LaunchRequest]:
+        """Return a request for each reservation that would do; none where nothing is reserved."""
+
+        def request(found: InstanceType, held: Offering) -> LaunchRequest:
+            return LaunchRequest(
+                token=claim.metadata.uid or claim.name,
+                options=(_key(found, held),),
+                blueprint=lambda key: self._supply.blueprint(order, claim, key, held=held),
+                tags=self._tags(claim, order),
+                reservation=held.reservation_id or "",
+            )
+
+        return [request(found, held) for found, held in plan.options if held.reservation_id is not None]
 
     def _tags(self, claim: NodeClaim, order: Order) -> dict[str, str]:
         """Return the instance's tags: those of any launch, and whose claim it is, which is told at once here."""
@@ -218,6 +236,10 @@ class SimulatedCloud:
         yield
         if FaultKind.LOST_REPLY in faults:
             raise _error(operation, faults[FaultKind.LOST_REPLY])
+
+
+def _key(found: InstanceType, offering: Offering) -> OfferingKey:
+    return OfferingKey(found.name, offering.zone, offering.capacity_type)
 
 
 def _error(operation: str, fault: Fault) -> CloudError:

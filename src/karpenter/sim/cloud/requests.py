@@ -20,7 +20,7 @@ from karpenter.runtime.events import EventRecorder, ref_to
 from karpenter.runtime.informer import Informer
 from karpenter.runtime.kube import KubeClient, RawObject, WatchEvent
 from karpenter.runtime.metrics import Metrics
-from karpenter.sim.cloud.trouble import read_faults, read_shortages, read_stocks
+from karpenter.sim.cloud.trouble import read_faults, read_reservations, read_shortages, read_stocks
 from karpenter.sim.market.market import Market
 
 CONFIG_MAP: Final = ObjectKey("kube-system", "simulated-cloud")
@@ -91,10 +91,12 @@ class CloudRequests:
         shortages, wrong_shortages = read_shortages(data.get("shortages", ""))
         stocks, wrong_stocks = read_stocks(data.get("stock", ""))
         faults, wrong_faults = read_faults(data.get("faults", ""))
+        reservations, wrong_reservations = read_reservations(data.get("reservations", ""))
         self._market.declare(shortages, stocks)
+        self._market.reserve(reservations)
         if found is None:
             return
-        for problem in (*wrong_shortages, *wrong_stocks, *wrong_faults):
+        for problem in (*wrong_shortages, *wrong_stocks, *wrong_reservations, *wrong_faults):
             self._events.record(ref_to(api.CONFIG_MAPS, found), "Warning", "NotUnderstood", problem)
         if "faults" in data:
             # Out of the map first: a crash in between loses a fault, which is better than having it twice.

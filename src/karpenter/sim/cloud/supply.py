@@ -8,7 +8,7 @@ from typing import Protocol
 from karpenter.cloud.unavailable import OfferingKey
 from karpenter.model.aws.classstatus import ClassReport
 from karpenter.model.aws.nodeclass import AwsNodeClass
-from karpenter.model.instancetype import InstanceType
+from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import KubeletConfiguration
 from karpenter.sim.market.instances import Blueprint, MarketInstance
@@ -41,8 +41,11 @@ class Supply(Protocol):
         """Return every type the order can get, available or not. Raises NodeClassNotReadyError."""
         ...
 
-    def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey) -> Blueprint:
-        """Return how the instance of a claim is built, once its offering is known. Raises NodeClassNotReadyError."""
+    def blueprint(self, order: Order, claim: NodeClaim, key: OfferingKey, *, held: Offering | None = None) -> Blueprint:
+        """Return how the instance of a claim is built, once its offering is known; `held` is what a reservation holds.
+
+        Raises NodeClassNotReadyError.
+        """
         ...
 
     def drift_reason(self, order: Order, instance: MarketInstance) -> str | None:

@@ -3,6 +3,7 @@
     m5.* us-west-2a spot                    sold out: type, zone, capacity type; globs; what is left out means all
     5 c6g.* * spot                          at most five instances of these
     create throttle times=3 seconds=2       operation, kind of fault, and how it shows
+    cr-1 m5.large us-west-2a 3              a capacity reservation: id, type, zone, machines; capacity-block at the end
 
 Empty lines and what follows a # are ignored.
 """
@@ -11,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from karpenter.sim.market.capacity import Pattern, Shortage, Stock
 from karpenter.sim.market.faults import Fault, FaultKind
+from karpenter.sim.market.reservations import CapacityReservation
 
 T = TypeVar("T")
 
@@ -31,6 +33,11 @@ def read_shortages(text: str) -> tuple[list[Shortage], list[str]]:
 def read_stocks(text: str) -> tuple[list[Stock], list[str]]:
     """Return the limits that lines name, and what is wrong with the lines that name none."""
     return _read(text, _stock)
+
+
+def read_reservations(text: str) -> tuple[list[CapacityReservation], list[str]]:
+    """Return the capacity reservations that lines name, and what is wrong with the lines that name none."""
+    return _read(text, _reservation)
 
 
 def read_faults(text: str) -> tuple[list[Fault], list[str]]:
@@ -66,6 +73,16 @@ def _stock(words: list[str]) -> Stock:
     if not words[0].isdecimal():
         raise ValueError(f"expected a number of instances first, got {words[0]!r}")
     return Stock(_pattern(words[1:]), int(words[0]))
+
+
+def _reservation(words: list[str]) -> CapacityReservation:
+    if len(words) not in {4, 5} or not words[3].isdecimal():
+        raise ValueError("expected id, instance type, zone and a number of machines")
+    if words[4:] not in ([], ["capacity-block"], ["default"]):
+        raise ValueError(f"{words[4]!r} is not one of default, capacity-block")
+    identity, instance_type, zone, count = words[:4]
+    kind: Literal["default", "capacity-block"] = "capacity-block" if words[4:] == ["capacity-block"] else "default"
+    return CapacityReservation(identity, instance_type, zone, int(count), kind)
 
 
 def _fault(words: list[str]) -> Fault:

@@ -52,6 +52,8 @@ class Blueprint:
     instance_profile: str = ""
     launch_template: str = ""
     """Id of the template it was launched from; empty where there are none."""
+    reservation_id: str = ""
+    """The capacity reservation that it takes a place of; empty for none."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that follow from type and offering, as `model.Instance.labels`."""
     boot: Boot = field(default_factory=Boot)

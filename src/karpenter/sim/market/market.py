@@ -21,6 +21,7 @@ from karpenter.sim.market.dice import draw, hex_digits, log_normal
 from karpenter.sim.market.faults import LAUNCH, Fault, take
 from karpenter.sim.market.instances import Blueprint, InstanceState, MarketInstance
 from karpenter.sim.market.prices import STEP_S, Prices
+from karpenter.sim.market.reservations import PRICE_SHARE, CapacityReservation
 from karpenter.sim.market.state import STATE_KEY, MarketSettings, MarketState, plain
 
 KEPT_S: Final = 3600.0
@@ -48,6 +49,8 @@ class LaunchRequest:
     tags: Mapping[str, str] = field(default_factory=dict)
     in_order: bool = False
     """Whether the options are tried as they are given, instead of by price."""
+    reservation: str = ""
+    """The only capacity reservation whose places will do; empty for machines outside of any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Market:
         self._instances = {instance.id: instance for instance in state.instances}
         self._by_token = {instance.token: instance.id for instance in state.instances}
         self._capacity = state.capacity
+        self._reservations = state.reservations
         self._faults = state.faults
         self._notices = state.notices
         self._mailboxes: dict[watch.Mailbox, None] = {}  # in an order that equal runs share, which a set has not
@@ -112,7 +116,21 @@ class Market:
 
     def price(self, key: OfferingKey) -> float | None:
         """Return USD per hour now; None for what is not sold."""
+        if key.capacity_type == labels.RESERVED:
+            full = self._prices.price(key._replace(capacity_type=labels.ON_DEMAND), self.price_step)
+            return None if full is None else full * PRICE_SHARE
         return self._prices.price(key, self.price_step)
+
+    @property
+    def reservations(self) -> tuple[CapacityReservation, ...]:
+        """The account's capacity reservations, by id."""
+        return self._reservations
+
+    def reserved_left(self, reservation: str) -> int:
+        """Return how many machines a reservation has left; 0 for one that is not there."""
+        held = sum(one.count for one in self._reservations if one.id == reservation)
+        used = sum(one.blueprint.reservation_id == reservation for one in self.instances())
+        return max(0, held - used)
 
     def instances(self) -> tuple[MarketInstance, ...]:
         """Return the instances that are not gone, in the order of their launch."""
@@ -162,7 +180,9 @@ class Market:
         refused = []
         ranked = self._ranked(request.options, taken)
         for _, key, price in ranked if request.in_order else sorted(ranked):
-            if self._is_sold_out(key, taken, now):
+            if self._is_sold_out(key, taken, now) or (
+                request.reservation and not self.reserved_left(request.reservation)
+            ):
                 refused.append(key)
                 continue
             return LaunchResult(self._start(request, self._delivered(key), price, now=now), tuple(refused))
@@ -284,6 +304,13 @@ class Market:
         if capacity != self._capacity:
             self._set_capacity(capacity)
 
+    def reserve(self, reservations: Iterable[CapacityReservation]) -> None:
+        """Let the account hold these reservations, and no others."""
+        held = tuple(sorted(reservations, key=lambda one: one.id))
+        if held != self._reservations:
+            self._reservations = held
+            self._changed()
+
     def replenish(self) -> None:
         """End all shortages and limits."""
         self._set_capacity(Capacity())
@@ -368,6 +395,7 @@ class Market:
                 launches=self._launches,
                 image_generation=self._image_generation,
                 capacity=self._capacity,
+                reservations=self._reservations,
                 faults=self._faults,
                 notices=self._notices,
             )

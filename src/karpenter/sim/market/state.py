@@ -14,6 +14,7 @@ from karpenter.model.units import UnixSeconds
 from karpenter.sim.market.capacity import Capacity
 from karpenter.sim.market.faults import Fault
 from karpenter.sim.market.instances import MarketInstance
+from karpenter.sim.market.reservations import CapacityReservation
 
 STATE_KEY: Final = "market"
 """Storage key of everything but the instances."""
@@ -59,6 +60,7 @@ class MarketState(msgspec.Struct, frozen=True, kw_only=True):
     launches: int = 0
     image_generation: int = 1
     capacity: Capacity = Capacity()
+    reservations: tuple[CapacityReservation, ...] = ()
     faults: tuple[Fault, ...] = ()
     notices: tuple[Interruption, ...] = ()
     instances: tuple[MarketInstance, ...] = ()
