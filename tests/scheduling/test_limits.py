@@ -1,12 +1,16 @@
 """Pool limits hold exactly within one batch, whatever the cloud picks of what a claim allows."""
 
 from dataclasses import replace
+from random import Random
+
+import pytest
 
 from karpenter.model import labels
+from karpenter.model.core import Pod
 from karpenter.model.units import PoolKey
-from karpenter.scheduling import PoolView, Reason
+from karpenter.scheduling import Options, PoolView, Reason
 from tests.builders import a_pod, an_instance_type, parse_resources
-from tests.scheduling.toys import FREE, machines, on_demand, pods, solved, toys, why
+from tests.scheduling.toys import FREE, machines, on_demand, pods, solved, toys, unplaced, why
 
 
 def vcpus(*sizes: int) -> list:
@@ -121,3 +125,31 @@ def test_what_the_most_nodes_cannot_hold_stays_pending_and_says_why() -> None:
 
 def test_no_node_at_all_may_be_asked_for() -> None:
     assert solved(pods(2), options=replace(FREE, max_nodes=0)).new_claims == ()
+
+
+@pytest.mark.parametrize("seed", [18, 45, 52])
+def test_more_effort_never_places_fewer_pods(seed: int) -> None:
+    rng = Random(seed)
+    batch = [pod for at in range(rng.randint(3, 6)) for pod in _kind(rng, at)]
+    pool = on_demand(limits={"cpu": rng.choice(("16", "24", "32"))})
+    first, more = (solved(batch, pools=[pool], options=Options(rounds=rounds)) for rounds in (0, 20))
+    assert len(unplaced(more)) <= len(unplaced(first))
+
+
+def _kind(rng: Random, at: int) -> list[Pod]:
+    """Draw pods of one make, some of them spread over zones."""
+    labels = {"app": f"kind{at}"}
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": labels},
+    }
+    return pods(
+        rng.randint(3, 14),
+        name=f"kind{at}",
+        cpu=rng.choice(("100m", "500m", "700m", "1", "1500m", "3")),
+        memory=rng.choice(("128Mi", "1Gi", "3Gi", "6Gi")),
+        labels=labels,
+        spread=[spread] if rng.random() < 0.4 else [],
+    )

@@ -94,9 +94,10 @@ def test_the_order_of_pods_nodes_and_pools_changes_neither_price_nor_places(medl
 def test_more_effort_never_costs_more_and_the_bound_is_below_all(medley: Medley) -> None:
     first = solved(replace(medley, options=replace(medley.options, rounds=0)))
     better = solved(medley)
-    assert unplaced(better) == unplaced(first)
+    assert len(unplaced(better)) <= len(unplaced(first))
     bound = better.lower_bound
     assert bound is not None
     fee = medley.options.policy.node_fee
-    assert better.price + fee * len(better.new_claims) <= first.price + fee * len(first.new_claims) + 1e-9
+    if len(unplaced(better)) == len(unplaced(first)):
+        assert better.price + fee * len(better.new_claims) <= first.price + fee * len(first.new_claims) + 1e-9
     assert bound <= better.price + 1e-9

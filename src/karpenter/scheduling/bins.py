@@ -84,7 +84,9 @@ class Bins:
 
     def opened(self) -> list[int]:
         """Return the rows of machines to launch."""
-        return [row for row in range(len(self.nodes), self.size) if self.shares[row]]
+        first = len(self.nodes)
+        # What is closed has less than no room.
+        return (first + np.flatnonzero(self._room[first : self.size, 0] >= 0)).tolist()
 
     def fitting(self, item: Item, rows: slice) -> Ints:
         """Return how many copies of the item each bin of these rows takes now."""
@@ -100,16 +102,15 @@ class Bins:
             cap = constraint.room(item, rows)
             if cap is not None:
                 np.minimum(copies, cap, out=copies)
-        return np.where(self.admits(item.rule, rows), np.maximum(copies, 0), 0).astype(np.int64)
+        return np.where(self._admits(item.rule, rows), np.maximum(copies, 0), 0).astype(np.int64)
 
-    def could_hold(self, request: Floats) -> Bools:
-        """Return which of the opened machines would have room for an amount (R) if nothing were on them."""
-        is_open: Bools = np.all(self.room[self.new] >= 0, axis=1)
-        holds: Bools = np.all(self.columns.room[self.column[self.new]] >= request, axis=1)
-        return is_open & holds
+    def machines(self) -> tuple[Ints, Bools]:
+        """Return the columns of the opened machines with the places open to them (n, n×Z×K), equal ones once."""
+        alike = {(int(self._column[row]), self._places[row].tobytes()): row for row in self.opened()}
+        distinct = np.array(list(alike.values()), dtype=np.int64)
+        return self._column[distinct], self._places[distinct]
 
-    def admits(self, rule: NodeRule, rows: slice) -> Bools:
-        """Return which bins of these rows pods of a rule may join."""
+    def _admits(self, rule: NodeRule, rows: slice) -> Bools:
         column = self.column[rows]
         admits = np.zeros(len(column), dtype=np.bool_)
         is_node = column < 0

@@ -20,7 +20,7 @@ from karpenter.scheduling.bounding import (
     under_rails,
     without_rails,
 )
-from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Floats
+from karpenter.scheduling.catalog import ATTACHED, PLACE_KEYS, Bools, Floats, Ints
 from karpenter.scheduling.census import census_of, keys_of_the_bound
 from karpenter.scheduling.choosing import Chooser
 from karpenter.scheduling.classes import Grouping, PodClass, Surroundings, group
@@ -58,7 +58,7 @@ class Setting:
     """The input of a solve in the solver's own form."""
 
     def __init__(self, snapshot: Snapshot, demand: Demand, options: Options, *, fill: float = FULL) -> None:
-        self._options = options
+        self.options = options
         self._snapshot = snapshot
         self._may_launch = demand.fulfilment != "check-only"
         self._well_known = WELL_KNOWN | snapshot.well_known
@@ -79,6 +79,11 @@ class Setting:
         self._columns = filled(columns, fill, asked)
         self._budget = budget_of(self._columns, max_nodes=options.max_nodes)
 
+    @property
+    def has_limits(self) -> bool:
+        """Whether anything bounds what may be launched."""
+        return bool(self._budget.names)
+
     def judge(self, work: Work) -> Judge:
         """Return who says why, for the state in which the solve ended."""
         profiles = self.grouping.profiles
@@ -88,7 +93,7 @@ class Setting:
             self._budget,
             self._well_known,
             profiles,
-            self._options.policy,
+            self.options.policy,
             Obstacles(work.bins, work.domains, work.hosts, profiles),
         )
 
@@ -121,24 +126,24 @@ class Setting:
         volumes = SharedVolumes.of(self._stores, columns.resources)
         bins = reach.bins = Bins(nodes, columns, room, constraints=(hosts,), volumes=volumes)
         waits = self._waits(columns.resources)
-        sizes = sizes_of(columns, waits, nodes=nodes, room=room, policy=self._options.policy)
+        sizes = sizes_of(columns, waits, nodes=nodes, room=room, policy=self.options.policy)
         machines = Machines(columns, budget, sizes)
-        fee = self._options.policy.node_fee
+        fee = self.options.policy.node_fee
         progress = unheard if reporter is None else reporter.progress
         work = Work(
             bins=bins,
             waits=waits,
             domains=domains,
             hosts=hosts,
-            launcher=Launcher(bins, budget, hosts, sizes, fee, self._options.rounds, progress),
+            launcher=Launcher(bins, budget, hosts, sizes, fee, self.options.rounds, progress),
             grower=Grower(bins, machines, Enlarger(bins, machines, budget), budget, hosts, sizes, fee),
             machines=machines,
             chooser=Chooser(
                 columns,
                 budget,
                 machines,
-                policy=self._options.policy,
-                most_types=self._options.max_instance_types,
+                policy=self.options.policy,
+                most_types=self.options.max_instance_types,
             ),
             reporter=reporter,
             progress=progress,
@@ -152,7 +157,7 @@ class Setting:
 
     def settler(self, work: Work) -> Settler:
         """Return who decides what each machine is to be, for the state in which the solve ended."""
-        return Settler(work.chooser, self._options.policy)
+        return Settler(work.chooser, self.options.policy)
 
     def statements(self, work: Work) -> tuple[Statement, Statement | None]:
         """Return what the lower bound of a solve that launches machines is about, under the rails and without them.
@@ -163,7 +168,7 @@ class Setting:
         items = placed_items(bins, work.waits)
         railed = under_rails(bins, items, work.launcher.sizes, hosts=hosts, tier=tier)
         stated = statement_of(bins, items, railed, start=self._start, budget=self._budget, hosts=hosts)
-        if not self._options.policy.rails:
+        if not self.options.policy.rails:
             return stated, None
         free = without_rails(bins, tier=tier)
         return stated, statement_of(bins, items, free, start=self._start, budget=self._budget, hosts=hosts)
@@ -179,7 +184,7 @@ class Setting:
         return room
 
     def _waits(self, resources: Sequence[str]) -> list[Wait]:
-        policy = self._options.policy
+        policy = self.options.policy
         return [
             Wait(
                 index=at,
@@ -204,6 +209,8 @@ class _Reach:
     budget: Budget
     bins: Bins = field(init=False)
     """Machines that are planned may have room where limits let none be launched any more."""
+    _machines: tuple[Ints, Bools] = field(init=False)
+    _as_of: int = -1
 
     @property
     def version(self) -> int:
@@ -216,7 +223,11 @@ class _Reach:
                 return True
         if (self.nodes.row(rule) & np.all(self.room >= wait.request, axis=1)).any():
             return True
-        return bool((self.bins.could_hold(wait.request) & self.bins.admits(rule, self.bins.new)).any())
+        if self._as_of != self.version:
+            self._as_of, self._machines = self.version, self.bins.machines()
+        column, places = self._machines
+        holds = self.columns.holding(wait.request)[column]
+        return bool((places[holds] & self.columns.row(rule)[column[holds]]).any())
 
 
 def _ladders(grouping: Grouping, snapshot: Snapshot, policy: Policy) -> list[tuple[Level, ...]]:

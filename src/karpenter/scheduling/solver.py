@@ -59,7 +59,7 @@ def solve_with_proof(
     Raises:
         ValueError: a running pod or a daemon asks for an amount that is no quantity.
     """
-    first = _attempt(snapshot, demand, options, stop=stop, reporter=reporter)
+    first = _best_attempt(snapshot, demand, options, stop=stop, reporter=reporter)
     if not first.solution.complete:
         first.tell()
         return replace(first.solution, rails_cost=None), None
@@ -73,6 +73,20 @@ def solve_with_proof(
     if first.solution.new_claims:
         solution = replace(solution, rails_cost=(solution.rails_cost or 0.0) + of_rails)
     return solution, proof
+
+
+def _best_attempt(
+    snapshot: Snapshot, demand: Demand, options: Options, *, stop: StopCheck, reporter: Reporter | None
+) -> _Attempt:
+    """Solve with the effort asked for; where limits leave pods pending, no fewer are placed than with less effort.
+
+    What is packed best leaves the best choice to all others only as long as nobody is turned away.
+    """
+    full = _attempt(snapshot, demand, options, stop=stop, reporter=reporter)
+    if not (options.rounds and full.solution.complete and full.solution.unschedulable and full.setting.has_limits):
+        return full
+    plain = _attempt(snapshot, demand, replace(options, rounds=0), stop=stop, reporter=reporter)
+    return min(full, plain, key=_Attempt.rank) if plain.solution.complete else full
 
 
 def _proved(attempt: _Attempt, rounds: int) -> tuple[Proof, float]:
@@ -138,6 +152,11 @@ class _Attempt:
     setting: Setting
     work: Work
     told: Kept | None
+
+    def rank(self) -> tuple[int, float]:
+        """Return how good the answer is, the least first: pods left pending, then price and fees of the machines."""
+        solution, fee = self.solution, self.setting.options.policy.node_fee
+        return len(solution.unschedulable), solution.price + fee * len(solution.new_claims)
 
     def tell(self) -> None:
         """Tell the reporter: this attempt counts."""

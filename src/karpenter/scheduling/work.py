@@ -258,13 +258,13 @@ class Work:
 
     def _evict_from(self, group: DomainGroup, domain: str) -> bool:
         """Take out the pods placed last that state the rule there, until it holds; return whether there were any."""
-        moved = False
+        moved, entry = False, (group.term.key, domain)
         for row in range(self.bins.size - 1, -1, -1):
             for share in reversed(self.bins.shares[row]):
-                excess = group.excess(domain)
-                if not excess:
-                    return moved
-                if dict(share.item.domains).get(group.term.key) == domain and self.domains.states(share.item, group):
+                if entry in share.item.domains and self.domains.states(share.item, group):
+                    excess = group.excess(domain)
+                    if not excess:
+                        return moved
                     self._take_out(row, share, min(excess, share.count))
                     moved = True
         return moved

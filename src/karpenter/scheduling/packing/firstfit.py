@@ -41,7 +41,7 @@ class _Machines:
         self._load: Floats = np.zeros((0, problem.request.shape[1]))
         self._open: Bools = np.zeros((0, len(self._offers)), dtype=np.bool_)
         """Offers that admit all that is on the machine (B×L)."""
-        self._most = _most_machines(problem)
+        self._most = most_machines(problem)
 
     def place(self, shape: int) -> None:
         """Place all copies of a shape, on new machines when the others are full."""
@@ -94,7 +94,7 @@ class _Machines:
         return list(zip(chosen, self._copies, strict=True))
 
 
-def _most_machines(problem: Problem) -> float:
+def most_machines(problem: Problem) -> float:
     """Return how many machines the limits pay for in which all offers count alike: limits on nodes."""
     alike = np.flatnonzero((problem.charge == problem.charge[:1]).all(axis=0) & (problem.charge[:1] > 0).all(axis=0))
     return float(np.floor(problem.budget[alike] / problem.charge[0, alike]).min(initial=np.inf))

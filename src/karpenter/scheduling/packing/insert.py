@@ -48,6 +48,11 @@ class _Machines:
         self._offer = np.array([*(each.offer for each in packing.patterns), -1], dtype=np.int64)
         self._copies = np.array([*(each.copies for each in packing.patterns), np.zeros(shapes)], dtype=np.int64)
         self._times = np.array([each.times for each in packing.patterns], dtype=np.int64)
+        amounts = self._copies.astype(np.float64)
+        self._load = amounts @ problem.request
+        """What is on the machines of each row (n×R)."""
+        self._barred: Bools = (amounts > 0).astype(np.float64) @ ~problem.admits[offers].T > 0
+        """Offers that do not admit all of it (n×offers)."""
         self.left = packing.left.copy()
         self._budget = problem.budget - self._charge(self._offer[:-1]).T @ self._times
 
@@ -76,6 +81,9 @@ class _Machines:
         copies = self._copies[row].copy()
         copies[shape] += number
         self._change(int(row), offer, copies, times=times)
+        self._load = np.insert(self._load, -1, self._load[row] + number * self._problem.request[shape], axis=0)
+        barred = self._barred[row] | ~self._problem.admits[self._offers, shape]
+        self._barred = np.insert(self._barred, -1, barred, axis=0)
         self.left[shape] -= times * number
         self._budget = self._budget - times * more
         return True
@@ -83,13 +91,13 @@ class _Machines:
     def _fits(self, shape: int) -> Ints:
         """Return how many copies of a shape each row takes more as a machine of each offer, limits kept (n×offers)."""
         problem = self._problem
-        load, request = self._copies @ problem.request, problem.request[shape]
+        load, request = self._load, problem.request[shape]
         fits = np.full((len(self._offer), len(self._offers)), float(self.left[shape]))
         for resource in np.flatnonzero(request):
             room = problem.room[self._offers, resource] + _HALF_A_UNIT - load[:, resource, None]
             np.minimum(fits, np.floor(room / request[resource]), out=fits)
         roomy: Bools = np.all(problem.room[self._offers] >= load[:, None], axis=2)
-        fits[~roomy | ((self._copies > 0) @ ~problem.admits[self._offers].T)] = 0
+        fits[~roomy | self._barred] = 0
         fits[:, ~problem.admits[self._offers, shape]] = 0
         own, counted = self._groups.owners[shape][None], self._groups.matched[shape][None]
         spare, owned = self._groups.cap - self._copies @ self._groups.matched, self._copies @ self._groups.owners > 0

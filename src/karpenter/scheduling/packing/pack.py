@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
+import numpy as np
+
 from karpenter.scheduling.packing.dice import Dice
 from karpenter.scheduling.packing.exact import MOST_STATES, best_packing, states_of
-from karpenter.scheduling.packing.firstfit import first_fit
+from karpenter.scheduling.packing.firstfit import first_fit, most_machines
 from karpenter.scheduling.packing.fold import fold
 from karpenter.scheduling.packing.insert import inserted
 from karpenter.scheduling.packing.mixture import Mixture
@@ -83,6 +85,6 @@ def _best_of(mixture: Mixture, packing: Packing) -> Packing:
         members += [rounded(mixture) for _ in range(_MORE_OF_A_HANDFUL if is_handful else 1)]
     if packing.unplaced and problem.charge.any():
         members.append(inserted(problem, packing, mixture.every))
-    if packing.unplaced or is_handful:
+    if is_handful or (packing.unplaced and np.isfinite(most_machines(problem))):
         members.append(fitted(problem, first_fit(problem), mixture.every))
     return min(members, key=Packing.rank)
