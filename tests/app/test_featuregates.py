@@ -7,8 +7,11 @@ from karpenter.app.settings import read_settings
 
 
 def test_gates_set_what_they_stand_for() -> None:
-    settings = read_settings([], {"FEATURE_GATES": "NodeRepair=false, SpotToSpotConsolidation=false"})
+    settings = read_settings(
+        [], {"FEATURE_GATES": "NodeRepair=false, SpotToSpotConsolidation=false, ReservedCapacity=false"}
+    )
     assert (settings.repair.enabled, settings.policy.spot_to_spot, settings.absent) == (False, False, ())
+    assert not settings.policy.reservations
 
 
 def test_a_flag_wins_over_a_gate() -> None:

@@ -7,7 +7,7 @@ import pytest
 from karpenter.model import labels
 from karpenter.model.instancetype import InstanceType, Offering
 from karpenter.model.nodepool import NodePool
-from karpenter.scheduling import PoolView, Solution
+from karpenter.scheduling import Options, Policy, PoolView, Solution
 from tests.builders import a_daemon, a_pool
 from tests.scheduling.toys import FREE, machines, pods, solved, toys, why
 
@@ -136,3 +136,10 @@ def test_daemons_that_run_on_reserved_machines_only_take_their_share_there() -> 
     assert into(solution) == [("c.4", "-")] * 2
     fits = solved(pods(1, cpu="2"), pools=[open_to_all()], types=[holding(found)], daemons=[agent])
     assert into(fits) == [("c.4", "cr-1")]
+
+
+def test_a_policy_without_reservations_leaves_them_alone() -> None:
+    """The gate ReservedCapacity (S-52)."""
+    (found,) = toys("c.4")
+    off = Options(Policy(reservations=False))
+    assert into(solved(pods(1), pools=[open_to_all()], types=[holding(found)], options=off)) == [("c.4", "-")]

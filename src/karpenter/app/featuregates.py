@@ -11,10 +11,11 @@ from karpenter.app.errors import SettingsError
 VARIABLE: Final = "FEATURE_GATES"
 SETTING_OF: Final[Mapping[str, str]] = {
     "NodeRepair": "repair.enabled",
+    "ReservedCapacity": "policy.reservations",
     "SpotToSpotConsolidation": "policy.spotToSpot",
 }
 """The setting of ours that a gate is."""
-ABSENT: Final = frozenset({"ReservedCapacity", "NodeOverlay", "StaticCapacity", "CapacityBuffer"})
+ABSENT: Final = frozenset({"NodeOverlay", "StaticCapacity", "CapacityBuffer"})
 """Gates of things that we do not have."""
 
 

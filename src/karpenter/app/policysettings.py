@@ -171,6 +171,12 @@ POLICY_SETTINGS: Final[tuple[Setting, ...]] = (
         variable="MIN_VALUES_POLICY",
     ),
     Setting(
+        "policy.reservations",
+        "reservations",
+        SWITCH,
+        "Whether machines are planned into capacity reservations that node classes select.",
+    ),
+    Setting(
         "policy.spotToSpot",
         "spot_to_spot",
         SWITCH,

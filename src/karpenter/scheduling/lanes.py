@@ -63,15 +63,17 @@ def can_launch(view: PoolView) -> bool:
 
 
 def lanes_of(
-    pools: Iterable[PoolView], demands: Sequence[Requirements], *, well_known: frozenset[str]
+    pools: Iterable[PoolView], demands: Sequence[Requirements], *, well_known: frozenset[str], reservations: bool = True
 ) -> tuple[Lane, ...]:
-    """Return the lanes of all pools that can launch, in the order of the pools."""
+    """Return the lanes of all pools that can launch, pool by pool; without `reservations` none of these."""
     launching = [view for view in pools if can_launch(view)]
     weights = sorted({view.pool.weight for view in launching}, reverse=True)
     lanes: list[Lane] = []
     for view in launching:
         tier = weights.index(view.pool.weight)
         for types, base, reservation in _kinds(view):
+            if reservation is not None and not reservations:
+                continue
             table = table_of(types)
             fitting = [demand for demand in demands if base.compatible(demand, well_known=well_known)]
             lanes.extend(Lane(view, table, decided, tier, reservation) for decided in _decided(base, table, fitting))

@@ -92,6 +92,8 @@ class Policy:
     """USD per hour that a moved pod has to be worth …"""
     careful_move_factor: float = 3.0
     """… times this with a volume, or for a workload of one replica."""
+    reservations: bool = True
+    """Whether machines are planned into capacity reservations that node classes select (S-52)."""
     spot_to_spot: bool = True
     """Whether consolidation swaps one spot machine for a cheaper one, where enough types are cheaper."""
     balance: BalanceFormula = "shipped"

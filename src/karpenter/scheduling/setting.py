@@ -101,7 +101,8 @@ class Setting:
         demands = [term for ladder in self.ladders for level in ladder for term in level.rule.terms]
         demands += _domain_demands(self.ladders, self._snapshot.pools)
         demands += _filter_demands(self.ladders)
-        lanes = lanes_of(self._snapshot.pools, tuple(dict.fromkeys(demands)), well_known=self._well_known)
+        asked = tuple(dict.fromkeys(demands))
+        lanes = lanes_of(self._snapshot.pools, asked, well_known=self._well_known, reservations=policy.reservations)
         return columns_of(
             lanes,
             _resources(self.grouping.classes, self._daemons),
