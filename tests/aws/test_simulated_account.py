@@ -6,6 +6,7 @@ import pytest
 
 from karpenter.aws.nodeclass import AwsNodeClasses
 from karpenter.aws.session import AwsSession
+from karpenter.aws.validation import LaunchValidator
 from karpenter.model.aws.catalog import load_aws_catalog
 from karpenter.model.aws.classstatus import problems
 from karpenter.model.aws.nodeclass import AwsNodeClass
@@ -79,3 +80,19 @@ async def test_bad_credentials_are_one_clear_message_and_mended_by_better_ones(
         again = AwsNodeClasses(sources(better, hand_clock), region=REGION, cluster=lambda: CLUSTER)
         assert problems((await again.inspect(choosing())).conditions) == ""
         better.close()
+
+
+@pytest.mark.parametrize("public", [None, True], ids=["groups", "interfaces"])
+async def test_a_launch_is_tried_out_where_it_would_be_made(
+    hand_clock: HandClock, accepted: None, public: bool | None
+) -> None:
+    """A-16: what dry runs send is what EC2 takes."""
+    async with an_account() as account:
+        aws = AwsSession(region=REGION, endpoint_url=account.endpoint.url)
+        parts = sources(aws, hand_clock)
+        one = AwsNodeClasses(parts, region=REGION, cluster=lambda: CLUSTER)
+        resolved = await one.resolve(choosing(associate_public_ip=public))
+        verdict = await LaunchValidator(aws, parts.templates, hand_clock).validate(resolved)
+        aws.close()
+    assert (verdict.status, verdict.message) == ("True", "")
+    assert account.market.instances() == ()

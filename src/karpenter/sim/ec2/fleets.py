@@ -94,6 +94,14 @@ class Fleets:
     def _run(self, params: Params) -> Result:
         """Check whether instances could be launched; really launching them is CreateFleet's."""
         override = {key: params[key] for key in ("InstanceType", "SubnetId", "ImageId") if key in params}
+        interfaces = params.get("NetworkInterfaces") or ()
+        if interfaces and "SubnetId" in params:
+            raise AwsError(
+                "InvalidParameterCombination",
+                "Network interfaces and an instance-level subnet ID may not be specified on the same request",
+            )
+        if interfaces:
+            override["SubnetId"] = interfaces[0].get("SubnetId") or ""
         config = {"LaunchTemplateSpecification": params.get("LaunchTemplate") or {}, "Overrides": [override]}
         _, refused = self._pools.read([config], labels.ON_DEMAND)
         if refused:
