@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from benchmarks import binding, consolidation, growth
+from benchmarks import binding, consolidation, growth, noise
 from benchmarks.inputs import Scenario
 from benchmarks.modes import MODES
 from benchmarks.races import Peer, default_inputs, races
@@ -49,6 +49,7 @@ _OTHERS: Mapping[str, Callable[[Path], RenderableType]] = {
     "binding": binding.table,
     "consolidation": consolidation.table,
     "churn": consolidation.curves,
+    "noise": noise.table,
 }
 
 
@@ -56,7 +57,7 @@ def main() -> None:
     """Run the races that the command line names, all of them by default."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "names", nargs="*", help="scenarios, all by default; or `growth`, `binding`, `consolidation`, `churn`"
+        "names", nargs="*", help="scenarios, all by default; or `growth`, `binding`, `consolidation`, `churn`, `noise`"
     )
     parser.add_argument("--inputs", type=Path, default=default_inputs(), help="folder of recorded inputs")
     parser.add_argument("--modes", help=f"comma-separated, all by default: {', '.join(mode.name for mode in MODES)}")

@@ -37,7 +37,7 @@ from karpenter.sim.scenario.ledger import Ledger
 from karpenter.sim.scenario.player import Player, UnknownKind
 from karpenter.sim.scenario.report import report_of
 
-CALM: Final = NodeRhythm(lease_renew_s=1200.0, lease_duration_s=3000, status_s=3600.0, monitor_s=60.0)
+CALM: Final = NodeRhythm(lease_renew_s=1200.0, lease_duration_s=3000, status_s=3600.0, monitor_s=300.0)
 """How often kubelets beat in virtual time, where nobody watches them die."""
 
 

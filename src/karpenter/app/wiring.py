@@ -14,6 +14,7 @@ from karpenter.app.settings import Settings
 from karpenter.cloud.provider import CloudProvider
 from karpenter.disruption.controller import INTERVAL_S
 from karpenter.disruption.orchestrator import ids_of
+from karpenter.disruption.repair import INTERVAL_S as CHECK_UP_S
 from karpenter.lifecycle.pools import COUNT_AGAIN_S
 from karpenter.model import labels
 from karpenter.model.core import Node, Pod
@@ -174,6 +175,7 @@ class Operator:
     def _on_change(self) -> None:
         """Let be looked at soon what depends on everything; what comes meanwhile is seen in the same look."""
         self.disruption.trigger_after(INTERVAL_S)
+        self.repair.trigger_after(CHECK_UP_S)
         for key in self.state.pools:
             self.pools.enqueue_after(key, COUNT_AGAIN_S)
 

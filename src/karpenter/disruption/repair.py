@@ -15,11 +15,14 @@ from karpenter.runtime.controller import Result
 log = logs.get("node.health")
 
 INTERVAL_S: Final = 60.0
+"""How soon after a change all nodes are looked at."""
+RESYNC_S: Final = 600.0
+"""Looked again after this long, whether or not anything changed."""
 BLOCKED_S: Final = 300.0
 
 
 class Repair:
-    """Looks at the conditions of all nodes."""
+    """Looks at the conditions of all nodes. Whoever runs it has it look again within `INTERVAL_S` of any change."""
 
     def __init__(self, context: Context, policies: Sequence[RepairPolicy], *, is_synced: Callable[[], bool]) -> None:
         self._context = context
@@ -38,8 +41,8 @@ class Repair:
             if claim is not None:
                 self._context.tell(claim, "NodeRepairBlocked", why, kind="Warning")
         if found.next_due is None:
-            return Result(BLOCKED_S if found.blocked else INTERVAL_S)
-        return Result(max(1.0, min(INTERVAL_S, found.next_due - self._context.clock.now())))
+            return Result(BLOCKED_S if found.blocked else RESYNC_S)
+        return Result(max(1.0, min(RESYNC_S, found.next_due - self._context.clock.now())))
 
     async def _replace(self, sick: Sickness) -> None:
         """Drain without regard to anything: what runs on a broken machine gains nothing by waiting (D-37)."""

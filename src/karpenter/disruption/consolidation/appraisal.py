@@ -15,7 +15,7 @@ from karpenter.disruption.consolidation.balance import Balance
 from karpenter.disruption.consolidation.care import Care
 from karpenter.disruption.consolidation.moves import TINY, Move, Refusal, moves_of
 from karpenter.disruption.consolidation.rails import Rails
-from karpenter.disruption.consolidation.replacements import capped, shortest
+from karpenter.disruption.consolidation.replacements import capped, open_in, shortest
 from karpenter.disruption.consolidation.spreads import StayingSpreads
 from karpenter.disruption.relocation import Relocation, relocate
 from karpenter.disruption.verdict import Score
@@ -56,7 +56,7 @@ class Appraiser:
         self._rails = rails
         self._balance = Balance(snapshot, options.policy.balance)
         self._is_hard = is_hard
-        self._pools = {view.pool.key: view for view in snapshot.pools}
+        self._open = open_in(snapshot.pools)
         self._starting = frozenset(view.name for view in snapshot.nodes if not view.is_initialized)
         self._spreads = StayingSpreads(snapshot)
 
@@ -140,7 +140,7 @@ class Appraiser:
                 f"{move.saving:.4g} $/h would be saved, and moving {move.pods} pods has to be worth {move.effort:.4g}"
             )
             return Refusal("Price", what)
-        plans = capped(move.relocation.replacements, self._pools, self._ceiling(move))
+        plans = capped(move.relocation.replacements, self._open, self._ceiling(move))
         if plans is None:
             return Refusal("Price", "the cloud might return machines that cost as much")
         if move.is_spot_swap:
@@ -149,7 +149,7 @@ class Appraiser:
             found, needed = min(len(plan.instance_types) for plan in plans), self._options.policy.flexibility.spot_types
             if found < needed:
                 return Refusal("Price", f"needs {needed} cheaper spot types, has {found}")
-            plans = tuple(shortest(plan, needed, self._pools[plan.pool]) for plan in plans)
+            plans = tuple(shortest(plan, needed, self._open) for plan in plans)
         move = replace(move, relocation=replace(move.relocation, replacements=plans))
         return self._rails.on_move(move) or self._balance.on_move(move) or move
 

@@ -20,7 +20,14 @@ from karpenter.scheduling.rails.lists import expected_of
 from karpenter.scheduling.snapshot import PoolView
 
 
-def capped(plans: Sequence[ClaimPlan], pools: Mapping[PoolKey, PoolView], most: float) -> tuple[ClaimPlan, ...] | None:
+def open_in(pools: Iterable[PoolView]) -> Mapping[PoolKey, OpenOffers]:
+    """Return what each pool can get now."""
+    return {view.pool.key: OpenOffers(view.instance_types) for view in pools}
+
+
+def capped(
+    plans: Sequence[ClaimPlan], open_now: Mapping[PoolKey, OpenOffers], most: float
+) -> tuple[ClaimPlan, ...] | None:
     """Return the plans with those types only that together stay below a price; None when that leaves one without.
 
     Each plan may cost its share of `most`. What is planned as spot is asked for as spot: were on-demand left open, it
@@ -30,7 +37,6 @@ def capped(plans: Sequence[ClaimPlan], pools: Mapping[PoolKey, PoolView], most: 
     if planned >= most - TINY:
         return None
     found: list[ClaimPlan] = []
-    open_now = {key: _Open(pool.instance_types) for key, pool in pools.items()}
     for plan in plans:
         cap = plan.price * most / planned if planned else most
         kept = _below(plan, open_now[plan.pool], cap)
@@ -40,13 +46,13 @@ def capped(plans: Sequence[ClaimPlan], pools: Mapping[PoolKey, PoolView], most: 
     return tuple(found)
 
 
-def shortest(plan: ClaimPlan, types: int, pool: PoolView) -> ClaimPlan:
+def shortest(plan: ClaimPlan, types: int, open_now: Mapping[PoolKey, OpenOffers]) -> ClaimPlan:
     """Return the plan with so many of its types only, the cheapest."""
     kept = _with_types(plan, plan.instance_types[:types])
-    return _priced(kept, _Open(pool.instance_types).of(kept))
+    return _priced(kept, open_now[plan.pool].of(kept))
 
 
-def _below(plan: ClaimPlan, open_now: _Open, cap: float) -> ClaimPlan | None:
+def _below(plan: ClaimPlan, open_now: OpenOffers, cap: float) -> ClaimPlan | None:
     asked = plan
     if plan.capacity_type == labels.SPOT:
         asked = _narrowed(plan, Requirement.of(labels.CAPACITY_TYPE, "In", (labels.SPOT,)))
@@ -68,8 +74,8 @@ def _priced(plan: ClaimPlan, prices: Mapping[str, Sequence[float]]) -> ClaimPlan
     return replace(plan, expected_price=expected, worst_price=float(offered[-1]))
 
 
-class _Open:
-    """Prices of the offerings that plans of one pool leave open."""
+class OpenOffers:
+    """Prices of the offerings that plans of one pool leave open; what was asked once is remembered."""
 
     def __init__(self, types: Iterable[InstanceType]) -> None:
         self._types = tuple(types)

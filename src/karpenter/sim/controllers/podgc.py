@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from karpenter.model.core import Pod
+from karpenter.model.core import Node, Pod
 from karpenter.model.pods import is_terminal
 from karpenter.model.units import ObjectKey, to_rfc3339
 from karpenter.runtime import kube as api
 from karpenter.runtime import logs
-from karpenter.runtime.controller import Singleton
-from karpenter.runtime.kube import Conflict, NotFound
+from karpenter.runtime.controller import Result, Singleton
+from karpenter.runtime.kube import Conflict, NotFound, WatchEvent
 from karpenter.sim.standins import Context
 
 INTERVAL_S: Final = 20.0
+"""How soon a node that went, or a pod that ended, is looked at; and how often while a node is missing."""
+RESYNC_S: Final = 600.0
 QUARANTINE_S: Final = 40.0
 """How long a node has to be missing before its pods are given up: it may only be registering anew."""
 KEPT_ENDED: Final = 12_500
@@ -25,22 +27,36 @@ log = logs.get("sim.podgc")
 
 
 class PodCollector:
-    """Looks at all pods every 20 seconds."""
+    """Looks at all pods within 20 seconds of whatever may leave one to collect."""
 
     def __init__(self, context: Context) -> None:
         self._kube = context.kube
         self._clock = context.clock
         self._informers = context.informers
         self._missing_since: dict[str, float] = {}
-        self._loop = Singleton("sim.podgc", self.look, INTERVAL_S, clock=context.clock, metrics=context.metrics)
+        self._loop = Singleton("sim.podgc", self.look, RESYNC_S, clock=context.clock, metrics=context.metrics)
 
     async def run(self) -> None:
         """Look again and again until cancelled."""
         await self._informers.wait_synced()
+        self._informers.nodes.subscribe(self._on_node)
+        self._informers.pods.subscribe(self._on_pod)
         await self._loop.run()
 
-    async def look(self) -> None:
-        """Look at all pods once."""
+    def _on_node(self, event: WatchEvent[Node]) -> None:
+        if event.type == "DELETED":
+            self._loop.trigger_after(INTERVAL_S)
+
+    def _on_pod(self, event: WatchEvent[Pod]) -> None:
+        pod = event.object
+        if pod is not None and (is_terminal(pod) or pod.metadata.is_deleting or self._is_stray(pod)):
+            self._loop.trigger_after(INTERVAL_S)
+
+    def _is_stray(self, pod: Pod) -> bool:
+        return bool(pod.spec.node_name) and self._informers.nodes.get(ObjectKey("", pod.spec.node_name)) is None
+
+    async def look(self) -> Result:
+        """Look at all pods once; return when to look again if nothing changes."""
         for name in await self._nodes_gone():
             for pod in self._informers.pods_by_node.get(name):
                 await self._give_up(pod)
@@ -51,6 +67,7 @@ class PodCollector:
         surplus = len(ended) - KEPT_ENDED
         for pod in sorted(ended, key=_age)[: max(0, surplus)]:
             await self._delete(pod)
+        return Result(INTERVAL_S if self._missing_since else None)
 
     async def _nodes_gone(self) -> list[str]:
         """Return the nodes that pods are bound to and that have been missing long enough, asking the API at last."""
