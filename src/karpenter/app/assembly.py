@@ -57,6 +57,7 @@ class Assembly:
             saved=cloud.saved,
             on_change=cloud.on_change,
         )
+        self.market = self.cloud.market
         self.operator = Operator(
             client,
             MeteredProvider(self.cloud, metrics, clock),

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
 
@@ -35,6 +35,7 @@ _PORT_FILE: Final = "status-port"
 def demo(
     *,
     port: int = 8080,
+    cloud: Literal["simulated", "aws-local"] = "simulated",
     cloud_speed: float = 10.0,
     sample: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     startup_taints: StartupTaints = "auto",
@@ -54,6 +55,8 @@ def demo(
     ----------
     port
         Plain HTTP on loopback for the status page, /healthz, /readyz and /metrics; 0 takes any free port.
+    cloud
+        `simulated`, or `aws-local`: the same market behind AWS's own protocols, used through the AWS SDK.
     cloud_speed
         How many times as fast as a real cloud machines boot and end.
     sample
@@ -77,8 +80,11 @@ def demo(
     """
     if cloud_speed <= 0:
         raise SettingsError(f"--cloud-speed {cloud_speed:g}: it must be more than 0")
+    if cloud == "aws-local" and catalog is not None:
+        raise SettingsError("--cloud aws-local sells the instance types of AWS: leave --catalog out")
     options = DemoOptions(
         settings=read_settings(set_, os.environ),
+        cloud=cloud,
         cloud_speed=cloud_speed,
         seed=seed,
         startup_taints=startup_taints,

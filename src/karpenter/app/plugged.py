@@ -6,14 +6,18 @@ import asyncio
 from typing import Protocol, runtime_checkable
 
 from karpenter.app.nodeclasses import NodeClasses
+from karpenter.app.nodeclassstatus import NodeClassStatus
 from karpenter.app.settings import Settings
 from karpenter.app.wiring import Operator
 from karpenter.cloud.metered import MeteredProvider
 from karpenter.cloud.provider import CloudProvider
 from karpenter.cloud.registry import ProviderContext, ProviderFactory
-from karpenter.model.nodepool import NodePool
+from karpenter.model.aws.classstatus import ClassReport
+from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.nodepool import NodeClassRef, NodePool
 from karpenter.model.units import PoolKey
 from karpenter.runtime.clock import Clock
+from karpenter.runtime.controller import Controller
 from karpenter.runtime.kube import KubeClient
 from karpenter.runtime.metrics import Metrics
 
@@ -24,6 +28,15 @@ class WorksByItself(Protocol):
 
     async def run(self) -> None:
         """Work until cancelled."""
+        ...
+
+
+@runtime_checkable
+class InspectsNodeClasses(Protocol):
+    """A provider that says what the status of AWS's node classes is to be."""
+
+    async def inspect(self, node_class: AwsNodeClass) -> ClassReport:
+        """Return what its selectors find, and what stands against its use."""
         ...
 
 
@@ -62,6 +75,11 @@ class PluggedAssembly:
             class_generation=self._node_classes.generation,
         )
         self._node_classes.on_change(self.operator.node_classes_changed)
+        self._class_status: Controller[NodeClassRef] | None = None
+        if isinstance(self.cloud, InspectsNodeClasses):
+            status = NodeClassStatus(client, self._node_classes, self.cloud.inspect, clock=clock)
+            self._class_status = Controller(status, clock=clock, metrics=metrics)
+            self._node_classes.on_each_change(self._class_status.enqueue)
 
     @property
     def is_ready(self) -> bool:
@@ -75,6 +93,8 @@ class PluggedAssembly:
             await self._node_classes.wait_synced()
             if isinstance(self.cloud, WorksByItself):
                 group.create_task(self.cloud.run(), name=f"cloud {self.cloud.name}")
+            if self._class_status is not None:
+                group.create_task(self._class_status.run(), name=NodeClassStatus.name)
             group.create_task(self.operator.run(), name="operator")
 
     def _pool(self, key: PoolKey) -> NodePool | None:

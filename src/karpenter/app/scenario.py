@@ -125,7 +125,7 @@ class Play:
 
 async def played(cluster: EmbeddedCluster, clock: Clock, play: Play) -> dict[str, Any]:
     """Play a scenario on a cluster that does not run yet; return the report. Raises BadInputError."""
-    market = cluster.assembly.cloud.market
+    market = cluster.market
     player = Player(play.scenario, cluster.client, market, clock=clock, seed=play.seed)
     running = asyncio.create_task(cluster.run(), name="cluster")
     tasks = [running]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from karpenter.app.assembly import Assembly, CloudSettings
+from karpenter.app.awslocal import AwsLocalAssembly
 from karpenter.app.embedded.api import EmbeddedApi
 from karpenter.app.embedded.cloudfile import CloudFile
 from karpenter.app.settings import Settings
@@ -24,6 +25,8 @@ CLOUD_FILE: Final = "cloud.sqlite"
 class ClusterOptions:
     """What a demo's cluster is like."""
 
+    is_aws_local: bool = False
+    """Whether the market is used through AWS's protocols and SDK."""
     cloud_speed: float = 10.0
     price_hours: int = 1
     """For how many hours spot prices stand still."""
@@ -45,22 +48,21 @@ class EmbeddedCluster:
         self._cloud_file = CloudFile(api.data / CLOUD_FILE) if api.data else None
         self.metrics = api.metrics
         self.client = api.client
-        self.assembly = Assembly(
-            self.client,
-            clock=api.clock,
-            metrics=self.metrics,
-            settings=settings,
-            cloud=CloudSettings(
-                market=MarketSettings(seed=options.seed, speed=options.cloud_speed, price_hours=options.price_hours),
-                catalog=options.catalog,
-                saved=self._cloud_file.saved() if self._cloud_file else None,
-                on_change=self._cloud_file.store if self._cloud_file else None,
-            ),
+        cloud = CloudSettings(
+            market=MarketSettings(seed=options.seed, speed=options.cloud_speed, price_hours=options.price_hours),
+            catalog=options.catalog,
+            saved=self._cloud_file.saved() if self._cloud_file else None,
+            on_change=self._cloud_file.store if self._cloud_file else None,
         )
+        make = AwsLocalAssembly if options.is_aws_local else Assembly
+        self.assembly: Assembly | AwsLocalAssembly = make(
+            self.client, clock=api.clock, metrics=self.metrics, settings=settings, cloud=cloud
+        )
+        self.market = self.assembly.market
         self._simulated = SimulatedCluster(
             self.client,
             api.clock,
-            MarketMachines(self.assembly.cloud.market, api.clock),
+            MarketMachines(self.market, api.clock),
             speed=options.cloud_speed,
             startup_taints=options.startup_taints,
             seed=options.seed,
@@ -77,6 +79,8 @@ class EmbeddedCluster:
         await self.assembly.operator.informers.wait_synced()
 
     def close(self) -> None:
-        """Release the cloud's file."""
+        """Release the cloud's file and port."""
+        if isinstance(self.assembly, AwsLocalAssembly):
+            self.assembly.close()
         if self._cloud_file is not None:
             self._cloud_file.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from karpenter.app.embedded.api import EmbeddedApi
 from karpenter.app.embedded.web import StatusServer
@@ -19,6 +19,7 @@ class DemoOptions:
     """What flags and settings say."""
 
     settings: Settings
+    cloud: Literal["simulated", "aws-local"]
     cloud_speed: float
     seed: int
     startup_taints: StartupTaints

@@ -26,6 +26,7 @@ SETTLED, NOT_SETTLED = 0, 1
 async def run(api: EmbeddedApi, options: DemoOptions, *, status: StatusServer, where: Whereabouts) -> int:
     """Run until it is interrupted, or has settled if that ends it; return the exit status."""
     chosen = ClusterOptions(
+        is_aws_local=options.cloud == "aws-local",
         cloud_speed=options.cloud_speed,
         seed=options.seed,
         startup_taints=options.startup_taints,
@@ -59,6 +60,6 @@ async def _run(cluster: EmbeddedCluster, clock: Clock, options: DemoOptions, *, 
 async def _play(cluster: EmbeddedCluster, clock: Clock, path: Path, *, seed: int) -> None:
     """Let happen what a scenario file says."""
     found, manifests = load_scenario(path)
-    player = Player(found, cluster.client, cluster.assembly.cloud.market, clock=clock, seed=seed)
+    player = Player(found, cluster.client, cluster.market, clock=clock, seed=seed)
     await prepared(player, manifests)
     await player.run()

@@ -32,7 +32,7 @@ class PriceList:
     def _get_products(self, params: Params) -> Result:
         if params.get("ServiceCode") != _SERVICE:
             raise AwsError("InvalidParameterException", "only AmazonEC2 has prices here")
-        wanted = {one["Field"]: one["Value"] for one in params.get("Filters") or ()}
+        wanted = {one["Field"].lower(): one["Value"] for one in params.get("Filters") or ()}
         prices = self._backend.catalog.on_demand
         products = [
             (record, attributes, prices[record.name])
@@ -46,7 +46,9 @@ class PriceList:
 
 
 def _matches(attributes: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    return all(attributes.get(name) == value for name, value in wanted.items())
+    """Return whether all wanted attributes are so; their names are looked up without regard to case."""
+    has = {name.lower(): value for name, value in attributes.items()}
+    return all(has.get(name) == value for name, value in wanted.items())
 
 
 def _attributes(record: InstanceTypeRecord, region: str) -> dict[str, str]:

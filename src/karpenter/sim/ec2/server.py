@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import socket
 import threading
 from collections.abc import Mapping
 from itertools import count
@@ -15,7 +16,6 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from karpenter.model.errors import KarpenterError
 from karpenter.runtime import logs
 from karpenter.sim.ec2.codec.messages import AwsError, Call, WireAnswer, WireRequest
 from karpenter.sim.ec2.codec.wire import protocol, read_call, service_of, write_error, write_result
@@ -28,24 +28,21 @@ _LARGEST_BODY: Final = 8 * 1024 * 1024
 _SHUTDOWN_S: Final = 0.5
 
 
-class EndpointError(KarpenterError):
-    """The endpoint cannot listen; the message says where."""
-
-
 class Endpoint:
     """Serves one account over HTTP."""
 
-    def __init__(self, desk: Desk, *, port: int = 0) -> None:
+    def __init__(self, desk: Desk) -> None:
+        """Take a port at once, so that clients can be made before anything is served."""
         self._desk = desk
-        self._wanted_port = port
+        self._socket = socket.create_server((HOST, 0))
+        self.port: int = self._socket.getsockname()[1]
+        """Where it listens."""
         self._numbers = count(1)
         self._owner: asyncio.AbstractEventLoop | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
         self._running: asyncio.Task[None] | None = None
-        self.port = 0
-        """Where it listens; 0 before it was started."""
 
     @property
     def url(self) -> str:
@@ -53,13 +50,17 @@ class Endpoint:
         return f"http://{HOST}:{self.port}"
 
     async def start(self) -> None:
-        """Listen; operations happen on the running loop. Raises EndpointError."""
+        """Begin to answer; operations happen on the running loop."""
         self._owner = asyncio.get_running_loop()
-        ready: concurrent.futures.Future[int] = concurrent.futures.Future()
+        ready: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="sim.ec2", daemon=True)
         self._thread.start()
-        self.port = await asyncio.wrap_future(ready)
+        await asyncio.wrap_future(ready)
         self._running = asyncio.create_task(self._desk.run(), name="sim.ec2")
+
+    def close(self) -> None:
+        """Give the port back, if it was never started."""
+        self._socket.close()
 
     async def stop(self) -> None:
         """Stop listening and drop the calls that wait."""
@@ -72,11 +73,11 @@ class Endpoint:
         await asyncio.to_thread(self._thread.join)
         self._thread = None
 
-    def _run(self, ready: concurrent.futures.Future[int]) -> None:
+    def _run(self, ready: concurrent.futures.Future[None]) -> None:
         with asyncio.Runner() as runner:
             runner.run(self._serve(ready))
 
-    async def _serve(self, ready: concurrent.futures.Future[int]) -> None:
+    async def _serve(self, ready: concurrent.futures.Future[None]) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=_LARGEST_BODY)
         app.router.add_route("*", "/{path:.*}", self._handle)
@@ -84,15 +85,8 @@ class Endpoint:
             app, handler_cancellation=True, access_log=None, shutdown_timeout=_SHUTDOWN_S, handle_signals=False
         )
         await runner.setup()
-        try:
-            site = web.TCPSite(runner, HOST, self._wanted_port)
-            await site.start()
-        except OSError as error:
-            await runner.cleanup()
-            reason = EndpointError(f"cannot listen on {HOST}:{self._wanted_port} ({error.strerror})")
-            ready.set_exception(reason)
-            return
-        ready.set_result(runner.addresses[0][1])
+        await web.SockSite(runner, self._socket).start()
+        ready.set_result(None)
         await self._stopping.wait()
         await runner.cleanup()
 
