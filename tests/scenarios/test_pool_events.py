@@ -67,6 +67,15 @@ async def test_d25_a_balanced_pool_says_which_moves_it_approved(clock: LoopClock
         assert {event["involvedObject"]["kind"] for event in events} <= {"Node", "NodeClaim", "NodePool"}
         assert all("of what NodePool default has disturbed for it" in event["message"] for event in events)
         assert events
+        print(
+            "REJ",
+            [e["message"] for e in await world.events("ConsolidationRejected")],
+            "UNC",
+            [e["message"] for e in await world.events("Unconsolidatable")],
+        )
+        candidates = await world.events("ConsolidationCandidate")
+        assert {event["involvedObject"]["kind"] for event in candidates} == {"Node", "NodeClaim"}
+        assert all(" $/h, " in event["message"] and "in its place" in event["message"] for event in candidates)
         text = world.metrics.render().decode()
         assert 'karpenter_consolidation_moves_total{decision="approved",nodepool="default",policy="Balanced"}' in text
         assert 'karpenter_consolidation_score_bucket{decision="approved",le="0.5"' in text

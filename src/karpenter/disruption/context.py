@@ -13,7 +13,7 @@ from karpenter.model.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karpenter.model.nodepool import DisruptionReason
 from karpenter.provisioning.writing import ClaimWriter
 from karpenter.runtime.clock import Clock
-from karpenter.runtime.events import EventRecorder, EventType
+from karpenter.runtime.events import DEDUPE_S, EventRecorder, EventType
 from karpenter.runtime.metrics import Metrics
 from karpenter.scheduling.snapshot import Snapshot
 from karpenter.state.cluster import ClusterState
@@ -47,9 +47,11 @@ class Context:
         condition = Condition(DISRUPTION_REASON, "True", reason)
         return await self.writer.set_claim_condition(claim, condition, self.clock.now())
 
-    def tell(self, claim: NodeClaim, reason: str, message: str, *, kind: EventType = "Normal") -> None:
+    def tell(
+        self, claim: NodeClaim, reason: str, message: str, *, kind: EventType = "Normal", dedupe_s: float = DEDUPE_S
+    ) -> None:
         """Record an event on a claim and on its node."""
-        self.recorder.record(claim_ref(claim), kind, reason, message)
+        self.recorder.record(claim_ref(claim), kind, reason, message, dedupe_s=dedupe_s)
         node = self.state.node_of(claim)
         if node is not None:
-            self.recorder.record(node_ref(node), kind, reason, message)
+            self.recorder.record(node_ref(node), kind, reason, message, dedupe_s=dedupe_s)
