@@ -1,7 +1,10 @@
 """What pools and claims are told (spec v1 §5.4): S-47, L-5, D-25."""
 
 from karpenter.app.settings import Settings
+from karpenter.disruption.scores import tell_search
+from karpenter.disruption.verdict import Blocked, Score, Verdict
 from karpenter.model import labels
+from karpenter.model.units import PoolKey
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import LoopClock
 from karpenter.scheduling.policy import Policy
@@ -67,18 +70,31 @@ async def test_d25_a_balanced_pool_says_which_moves_it_approved(clock: LoopClock
         assert {event["involvedObject"]["kind"] for event in events} <= {"Node", "NodeClaim", "NodePool"}
         assert all("of what NodePool default has disturbed for it" in event["message"] for event in events)
         assert events
-        print(
-            "REJ",
-            [e["message"] for e in await world.events("ConsolidationRejected")],
-            "UNC",
-            [e["message"] for e in await world.events("Unconsolidatable")],
-        )
         candidates = await world.events("ConsolidationCandidate")
         assert {event["involvedObject"]["kind"] for event in candidates} == {"Node", "NodeClaim"}
         assert all(" $/h, " in event["message"] and "in its place" in event["message"] for event in candidates)
         text = world.metrics.render().decode()
         assert 'karpenter_consolidation_moves_total{decision="approved",nodepool="default",policy="Balanced"}' in text
         assert 'karpenter_consolidation_score_bucket{decision="approved",le="0.5"' in text
+
+
+async def test_what_stays_for_its_price_or_by_a_pools_judgement_is_said_on_the_node(clock: LoopClock) -> None:
+    """Spec v1 §5.4: Unconsolidatable, ConsolidationRejected."""
+    async with a_world(clock) as world:
+        await world.apply(an_ec2_node_class(), a_node_pool())
+        await world.deploy("web", 1)
+        await world.all_running(1)
+        (name,) = [node.metadata.name for node in await world.nodes()]
+        context, pool = world.assembly.operator._parts.context, PoolKey("NodePool", "default")
+        stays = Blocked(name, "Price", "a machine for its pods costs 0.2 $/h", reason="Underutilized")
+        protected = Blocked(name, "DoNotDisrupt", "pod db-0 says so", reason="Underutilized")
+        tell_search(context, Verdict((), (stays, protected), scores=(Score(pool, (name,), 0.25, is_approved=False),)))
+        await clock.sleep(5)
+        unconsolidatable = await world.events("Unconsolidatable")
+        assert {event["message"] for event in unconsolidatable} == {"a machine for its pods costs 0.2 $/h"}
+        assert {event["involvedObject"]["kind"] for event in unconsolidatable} == {"Node", "NodeClaim"}
+        (rejected,) = {event["message"] for event in await world.events("ConsolidationRejected")}
+        assert rejected == "what it would save is worth 0.25 of what NodePool default has disturbed for it"
 
 
 async def test_d23_other_policies_are_not_asked(clock: LoopClock) -> None:
