@@ -80,7 +80,7 @@ def open_aws(
             sources,
             region=aws.region,
             cluster=lambda: cluster.facts,
-            validator=LaunchValidator(aws, templates, clock, makes_dry_runs=account.makes_dry_runs),
+            validator=LaunchValidator(aws, templates, clock, makes_dry_runs=not account.disable_dry_run),
         ),
         templates=templates,
         cluster=cluster,

@@ -24,8 +24,8 @@ class AwsAccount:
     """For everything that is launched."""
     is_isolated: bool = False
     """Whether price list and IAM cannot be reached."""
-    makes_dry_runs: bool = True
-    """Whether launches of node classes are tried out before they are needed."""
+    disable_dry_run: bool = False
+    """Whether launches of node classes are not tried out before they are needed."""
     discount_file: str = ""
     endpoint_url: str = ""
     """Stands in for all services; empty for the real ones."""
