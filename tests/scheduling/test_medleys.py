@@ -10,13 +10,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from karpenter.model import labels
+from karpenter.model.core import Pod
 from karpenter.model.requirements import Requirement
 from karpenter.scheduling import Demand, Options, PoolView, Solution, solve
 from tests.scheduling.medleys import Medley, a_medley
 from tests.scheduling.missed import could_join, found_later
 from tests.scheduling.mixtures import a_mixture
 from tests.scheduling.toys import unplaced
-from tests.scheduling.verifier import breaches
+from tests.scheduling.verifier import breaches, could_launch
 
 some = settings(max_examples=int(os.environ.get("SOLVER_EXAMPLES", "20")))
 medleys = st.randoms(use_true_random=False).map(a_medley)
@@ -70,6 +72,42 @@ def test_solving_again_with_the_planned_nodes_places_nothing_that_was_left(medle
     assume(not any(entry.min_values for view in medley.snapshot.pools for entry in requirements_of(view)))
     demand = Demand.each(medley.pods)
     assert found_later(medley.snapshot, demand, solved(medley), medley.options) == {}
+
+
+@some
+@given(medleys, st.data())
+def test_a_node_more_like_one_that_is_there_makes_no_pod_unschedulable(medley: Medley, data: st.DataObject) -> None:
+    assume(is_boundless(medley) and medley.snapshot.nodes)
+    twin = data.draw(st.sampled_from(medley.snapshot.nodes))
+    more = replace(twin, name="twin", labels={**twin.labels, labels.HOSTNAME: "twin"}, pods=(), is_deleting=False)
+    nodes = tuple(sorted((*medley.snapshot.nodes, more), key=lambda view: view.name))
+    left = unplaced(solved(medley))
+    then = unplaced(solved(replace(medley, snapshot=replace(medley.snapshot, nodes=nodes))))
+    # Whom no machine can be launched for competes with others for what is there.
+    served = {pod.metadata.name for pod in medley.pods if could_launch(medley.snapshot, pod)}
+    assert (then - left) & served == set()
+
+
+@some
+@given(medleys)
+def test_pods_in_classes_find_as_many_places_as_each_in_a_class_of_its_own(medley: Medley) -> None:
+    assume(is_boundless(medley))
+    served = {pod.metadata.name for pod in medley.pods if could_launch(medley.snapshot, pod)}
+    apart = Medley(medley.snapshot, tuple(map(alone_in_its_class, medley.pods, range(99))), medley.options)
+    assert len(unplaced(solved(medley)) & served) == len(unplaced(solved(apart)) & served)
+
+
+def is_boundless(medley: Medley) -> bool:
+    """Return whether machines can be launched for all who are worth one, and as many as are needed."""
+    pools = medley.snapshot.pools
+    is_limited = any(view.pool.limits for view in pools) or medley.options.max_nodes is not None
+    return bool(pools) and not is_limited and medley.options.policy.expendable_priority is None
+
+
+def alone_in_its_class(pod: Pod, at: int) -> Pod:
+    """Return the pod with a priority of its own, in the same order as before."""
+    priority = 100 * (pod.spec.priority or 0) - at
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, priority=priority))
 
 
 @some
