@@ -3,12 +3,14 @@
 Source: spec v1 §6.4, the points that a process can keep; those of a Deployment are the chart's.
 """
 
+import json
 import time
 from collections.abc import Iterator
-from json import dumps as as_json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.e2e.karpenter import Karpenter, until
 from tests.e2e.plane import ControlPlane
@@ -16,6 +18,7 @@ from tests.e2e.plane import ControlPlane
 pytestmark = pytest.mark.timeout(300)
 
 NAME = "contract"
+EVERY_FIELD = Path(__file__).parents[1] / "data" / "v1"
 NODE_CLASS = {
     "apiVersion": "karpenter.k8s.aws/v1",
     "kind": "EC2NodeClass",
@@ -43,6 +46,7 @@ POOL = {
             },
         },
         "disruption": {"consolidateAfter": "Never", "budgets": [{"nodes": "100%"}]},
+        "limits": {"cpu": "10000", "memory": "8000Gi"},
     },
 }
 
@@ -127,6 +131,91 @@ def test_what_the_template_says_reaches_the_node(karpenter: Karpenter) -> None:
     ]
 
 
+def test_a_node_says_by_its_labels_whose_it_is_and_how_far_it_is(karpenter: Karpenter) -> None:
+    """C-8, spec v1 §1.2."""
+    (node,) = karpenter.nodes(NAME)
+    wanted = {
+        "karpenter.sh/nodepool": NAME,
+        "karpenter.k8s.aws/ec2nodeclass": NAME,
+        "karpenter.sh/capacity-type": "on-demand",
+        "karpenter.sh/registered": "true",
+        "karpenter.sh/initialized": "true",
+    }
+    found = node["metadata"]["labels"]
+    assert {key: found.get(key) for key in wanted} == wanted
+    assert {"node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "kubernetes.io/arch"} <= set(found)
+
+
+def test_no_taint_of_ours_is_left_on_a_node_that_is_ready(karpenter: Karpenter) -> None:
+    (node,) = karpenter.nodes(NAME)
+    assert not [one for one in node["spec"]["taints"] if one["key"].startswith("karpenter.sh/")]
+
+
+def test_events_tell_a_pods_user_where_it_will_run(karpenter: Karpenter) -> None:
+    """Spec v1 §5.4."""
+    events = karpenter.objects("events", "--namespace=contract", "--field-selector=involvedObject.name=pod")
+    told = [(one["reason"], one["type"]) for one in events if one["source"].get("component") == "karpenter"]
+    assert ("Nominated", "Normal") in told
+
+
+def test_metrics_have_the_names_that_dashboards_ask_for(karpenter: Karpenter) -> None:
+    """C-4, spec v1 §5."""
+    told = karpenter.metrics()
+    names = (
+        "karpenter_nodes_allocatable",
+        "karpenter_nodes_total_pod_requests",
+        "karpenter_nodepools_usage",
+        "karpenter_nodepools_limit",
+        "karpenter_nodepools_allowed_disruptions",
+        "karpenter_pods_state",
+        "karpenter_nodeclaims_created_total",
+        "karpenter_scheduler_scheduling_duration_seconds_count",
+        "karpenter_cluster_state_synced",
+        "operator_nodeclaim_status_condition_count",
+    )
+    assert [name for name in names if f"\n{name}" not in told] == []
+
+
+def test_explain_tells_what_a_field_is_for(karpenter: Karpenter) -> None:
+    told = karpenter.plane.kubectl("explain", "nodepool.spec.disruption")
+    assert "FIELD: disruption <Object>" in told
+    for field in ("budgets", "consolidateAfter", "consolidationPolicy"):
+        assert field in told
+    assert "<no description>" not in told
+    assert "<empty>" not in told
+
+
+def test_manifests_with_every_field_of_the_api_run(karpenter: Karpenter, namespace: str) -> None:
+    """Spec v1 §1.4, §1.5, §1.8: also the fields that nobody needs are taken as they are and acted upon."""
+    given = [*every_field("nodeclass"), *every_field("pools")]
+    karpenter.plane.apply(*given)
+    for one in given:
+        kept = json.loads(karpenter.plane.kubectl("get", one["kind"], one["metadata"]["name"], "--output=json"))
+        assert missing(one["spec"], kept["spec"]) == []
+    (shop,) = every_field("workload")
+    shop["metadata"]["namespace"] = namespace
+    karpenter.plane.apply(shop)
+    until(lambda: len(karpenter.running_pods(namespace)) == 5, "5 pods running")
+    karpenter.plane.kubectl("delete", "deployment", "shop", f"--namespace={namespace}")
+    karpenter.plane.kubectl("delete", "nodepool", "fixed", "every-field", "--wait=false")
+    until(lambda: not karpenter.nodes("every-field") and not karpenter.nodes("fixed"), "the pools' nodes gone")
+    karpenter.plane.kubectl("delete", "ec2nodeclass", "every-field", "--timeout=60s")
+
+
+def every_field(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((EVERY_FIELD / f"{name}.yaml").read_text(encoding="utf-8")))
+
+
+def missing(given: Any, kept: Any, path: str = "spec") -> list[str]:
+    """Return where something of what was given is not kept as it was."""
+    if isinstance(given, dict) and isinstance(kept, dict):
+        return [each for key in given for each in missing(given[key], kept.get(key), f"{path}.{key}")]
+    if isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
+        pairs = enumerate(zip(given, kept, strict=True))
+        return [each for at, (ours, theirs) in pairs for each in missing(ours, theirs, f"{path}[{at}]")]
+    return [] if given == kept else [f"{path}: {given!r} became {kept!r}"]
+
+
 def test_conditions_of_a_claim_are_those_of_the_api(karpenter: Karpenter) -> None:
     """C-10: with consolidateAfter Never it is not Consolidatable, and nothing has drifted."""
     found = conditions(claim_of(karpenter))
@@ -175,7 +264,7 @@ def test_a_claim_whose_instance_nobody_knows_is_deleted(karpenter: Karpenter) ->
         return next((one for one in karpenter.objects("nodeclaims") if one["metadata"]["name"] == name), {})
 
     until(lambda: conditions(found()).get("Launched") == "True", "the claim launched")
-    patch = as_json({"status": {"providerID": "aws:///us-west-2a/i-00000000000000000"}})
+    patch = json.dumps({"status": {"providerID": "aws:///us-west-2a/i-00000000000000000"}})
     karpenter.plane.kubectl("patch", "nodeclaim", name, "--subresource=status", "--type=merge", f"--patch={patch}")
     until(lambda: not found(), "the claim gone")
 
@@ -234,7 +323,7 @@ def test_deleting_a_claim_taints_its_node_at_once_and_says_when_the_instance_end
     name, node = claim["metadata"]["name"], claim["status"]["nodeName"]
     held = [*claim["metadata"]["finalizers"], "testing/finalizer"]
     patch = {"metadata": {"finalizers": held}}
-    karpenter.plane.kubectl("patch", "nodeclaim", name, "--type=merge", f"--patch={as_json(patch)}")
+    karpenter.plane.kubectl("patch", "nodeclaim", name, "--type=merge", f"--patch={json.dumps(patch)}")
     karpenter.plane.kubectl("delete", "nodeclaim", name, "--wait=false")
 
     def is_tainted() -> bool:
@@ -250,4 +339,4 @@ def test_deleting_a_claim_taints_its_node_at_once_and_says_when_the_instance_end
     until(lambda: conditions(claim_of(karpenter)).get("InstanceTerminating") == "True", "InstanceTerminating")
     patch = [{"op": "remove", "path": "/metadata/finalizers"}]
     until(lambda: claim_of(karpenter)["metadata"]["finalizers"] == ["testing/finalizer"], "our finalizer off")
-    karpenter.plane.kubectl("patch", "nodeclaim", name, "--type=json", f"--patch={as_json(patch)}")
+    karpenter.plane.kubectl("patch", "nodeclaim", name, "--type=json", f"--patch={json.dumps(patch)}")

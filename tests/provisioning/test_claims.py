@@ -18,3 +18,14 @@ def test_a_claim_says_whether_it_asks_for_fewer_values_than_its_pool(least: int,
     options = Options(Policy(min_values="BestEffort"))
     (plan,) = solved([a_pod(cpu="7")], pools=[pool], types=toys("c.1", "c.8", "m.8"), options=options).new_claims
     assert claim_for(plan, pool).metadata.annotations[labels.MIN_VALUES_RELAXED] == said
+
+
+@pytest.mark.parametrize(
+    "kind, said", [("NodePool", {"karpenter.k8s.aws/ec2nodeclass": "default"}), ("Provisioner", {})]
+)
+def test_a_claim_of_today_says_which_node_class_it_was_made_from(kind: str, said: dict[str, str]) -> None:
+    """Spec v1 §1.2: claims and their nodes are selected by it."""
+    pool = a_pool(kind=kind)
+    (plan,) = solved([a_pod()], pools=[pool], types=toys("c.8")).new_claims
+    found = claim_for(plan, pool).metadata.labels
+    assert {key: value for key, value in found.items() if "karpenter.k8s.aws" in key} == said

@@ -25,6 +25,11 @@ class NodeClassRef:
     kind: str
     name: str
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """What claims and nodes carry to be selected by; nothing where the name is too long for a label."""
+        return {f"{self.group}/{self.kind.lower()}": self.name} if len(self.name) <= 63 else {}
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

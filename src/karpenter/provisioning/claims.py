@@ -39,7 +39,7 @@ def claim_for(
         metadata=ObjectMeta(
             name=name,
             generate_name="" if name else f"{pool.name}-",
-            labels={**pool.template.labels, **chosen_labels(plan.requirements, well_known), **dict([pool.identity])},
+            labels={**pool.template.labels, **chosen_labels(plan.requirements, well_known), **_owners_labels(pool)},
             annotations={
                 **pool.template.annotations,
                 **pool.hash_annotations,
@@ -58,6 +58,13 @@ def claim_for(
         termination_grace_period_s=pool.template.termination_grace_period_s,
         pool=pool.key,
     )
+
+
+def _owners_labels(pool: NodePool) -> dict[str, str]:
+    """Return what says whose the node is: its pool and, as of v1, its node class (spec v1 §1.2)."""
+    key, name = pool.identity
+    reference = pool.template.node_class_ref
+    return {key: name, **(reference.labels if key == labels.NODEPOOL and reference is not None else {})}
 
 
 def relaxed(plan: ClaimPlan) -> str:

@@ -103,7 +103,7 @@ def namespaces_live_and_go(cluster: Cluster) -> None:
         f"get namespace {inner} -o jsonpath='{{range .status.conditions[*]}}{{.type}}={{.status}}:{{.reason}};{{end}}'"
     )
     cluster.quietly(f'patch configmap held -n {inner} --type=merge -p \'{{"metadata": {{"finalizers": null}}}}\'')
-    cluster.kubectl(f"wait --for=delete namespace/{inner} --timeout=60s")
+    cluster.quietly(f"wait --for=delete namespace/{inner} --timeout=60s")
     cluster.kubectl("create configmap a -n nowhere")
     cluster.kubectl("delete namespace default")
     cluster.kubectl("delete namespace kube-system")
