@@ -55,7 +55,8 @@ POOL = {
 def karpenter(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Karpenter]:
     """The process, with one NodePool and a pod that runs on its node."""
     namespace = "contract"
-    with Karpenter.running(plane, tmp_path_factory.mktemp("contract")) as running:
+    families = ("metrics.perPod=on", "metrics.perObjectConditions=on")
+    with Karpenter.running(plane, tmp_path_factory.mktemp("contract"), *families) as running:
         plane.kubectl("create", "namespace", namespace)
         plane.await_namespace(namespace)
         plane.apply(NODE_CLASS, POOL, a_pod("pod", namespace))

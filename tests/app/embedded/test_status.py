@@ -29,7 +29,7 @@ def test_the_page_shows_nodes_pools_and_waiting_pods() -> None:
     )
     cells = page.replace("</td>", "|").replace("<tr>", "\n").replace('<td class="number">', "").replace("<td>", "")
     assert "\nn1|Provisioner web|m.4|a|on-demand|0.2000|2|ready|" in cells
-    assert "\nProvisioner web|0|1|4 of 100|0|ready|" in cells
+    assert "\nProvisioner web|0|1|4 of 100|0 GiB|ready|" in cells
     assert "\ndefault/late|" in cells
 
 

@@ -13,11 +13,11 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .25rem .75rem .25rem 0 }
 th { border-bottom: 1px solid #9aa7b4; font-weight: 600 } td { border-bottom: 1px solid #e3e8ed }
-td.number, th.number { text-align: right } p.quiet { color: #5b6875 }
+td.number, th.number { text-align: right; white-space: nowrap } div { overflow-x: auto } p.quiet { color: #5b6875 }
 @media (prefers-color-scheme: dark) { body { background: #14191f; color: #dde4eb } td { border-color: #2a333d } }
 """
 _REFRESH_S = 3
-_NUMBERS = frozenset({"$/h", "pods", "cpu", "memory", "nodes"})
+_NUMBERS = frozenset({"$/h", "pods", "cpu", "memory", "nodes", "weight"})
 
 
 def status_page(snapshot: Snapshot, *, version: str, note: str = "") -> str:
@@ -57,7 +57,7 @@ def _section(title: str, rows: Sequence[Sequence[str]], otherwise: str) -> str:
         "<tr>" + "".join(_cell("td", kind, text) for kind, text in zip(kinds, row, strict=True)) + "</tr>"
         for row in rows[1:]
     )
-    return f"<h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>"
+    return f"<h2>{escape(title)}</h2><div><table><tr>{head}</tr>{body}</table></div>"
 
 
 def _cell(tag: str, kind: str, text: str) -> str:
@@ -107,9 +107,13 @@ def _pool(view: PoolView) -> tuple[str, ...]:
 
 
 def _of_limit(view: PoolView, resource: str) -> str:
-    used = format_amount(resource, view.usage.get(resource, 0))
+    used = _amount(resource, view.usage.get(resource, 0))
     limit = view.pool.limits.get(resource)
-    return used if limit is None else f"{used} of {format_amount(resource, limit)}"
+    return used if limit is None else f"{used} of {_amount(resource, limit)}"
+
+
+def _amount(resource: str, value: int) -> str:
+    return f"{value / 2**30:.0f} GiB" if resource == MEMORY else format_amount(resource, value)
 
 
 def _pending(snapshot: Snapshot) -> list[tuple[str, ...]]:
