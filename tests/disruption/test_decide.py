@@ -1,4 +1,4 @@
-"""The order of the methods: architecture §5."""
+"""The order of the methods: architecture §5; D-1, DEP-2."""
 
 from dataclasses import replace
 

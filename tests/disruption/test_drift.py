@@ -1,4 +1,4 @@
-"""Drift: spec v1 D-18, D-27, D-28; spec v1alpha5 §5.4; vectors TV-124 … TV-126."""
+"""Drift: spec v1 D-18, D-27, D-28; spec v1alpha5 §5.4, DEP-22; vectors TV-124 … TV-126."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Emptiness: spec v1alpha5 §5.5, vectors TV-111, TV-113; the verbatim manifest's rule of §1.2."""
+"""Emptiness: spec v1alpha5 DEP-40 … DEP-42; spec v1 D-10; vectors TV-111, TV-113; rule of §1.2."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Expiration: spec v1alpha5 §5.3, vectors TV-108, V31, case EXPIRE-HERD (the decision)."""
+"""Expiration: spec v1alpha5 §5.3; spec v1 L-9 (`forceful`), D-4; vectors TV-108, V31, case EXPIRE-HERD."""
 
 from dataclasses import replace
 

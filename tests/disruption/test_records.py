@@ -1,4 +1,4 @@
-"""What a claim remembers of its command: spec v1 §3.9, vector V32."""
+"""What a claim remembers of its command: spec v1 D-32, vector V32."""
 
 from dataclasses import replace
 

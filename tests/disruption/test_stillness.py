@@ -1,4 +1,4 @@
-"""When another look could find nothing new."""
+"""When another look could find nothing new: D-9, DEP-51."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What makes a command stop at the second look: issue 6, points 3 and 6; spec v1 D-17."""
+"""What makes a command stop at the second look: issue 6, points 3 and 6; spec v1 D-13, D-17; DEP-61."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The order of a drain: spec v1 §3.2, vectors TV-127, V37, V38."""
+"""The order of a drain: spec v1 T-5, T-6, T-8; v1alpha5 LIF-32, LIF-33, LIF-35; vectors TV-127, V37, V38."""
 
 from karpenter.lifecycle.drain import ForcedDeletion, drain_step
 from karpenter.model.core import Pod

@@ -1,4 +1,4 @@
-"""The table of a claim's life: spec v1 §3.1, vectors TV-105 … TV-107."""
+"""The table of a claim's life: spec v1 L-3, L-5, L-6; LIF-13, LIF-14, LIF-20 … LIF-22, LIF-25; TV-105 … TV-107."""
 
 from dataclasses import replace
 

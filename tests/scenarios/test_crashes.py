@@ -1,4 +1,4 @@
-"""A restart at any moment converges: nothing is leaked, nothing is launched twice, every pod runs."""
+"""A restart at any moment converges: nothing is leaked, nothing is launched twice, every pod runs (L-4, D-2)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Guards against loops and herds: issue 6, point 8; cases ALLOC-GUESS, REPAIR, in virtual time."""
+"""Guards against loops and herds: issue 6, point 8; cases ALLOC-GUESS, REPAIR (D-37)."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the cloud announces: issue 6, point 9; spec v1alpha5 §5.7; case SPOT-DRAIN, in virtual time."""
+"""What the cloud announces: issue 6, point 9; spec v1alpha5 §5.7, INT-6; case SPOT-DRAIN, in virtual time."""
 
 from typing import Any
 

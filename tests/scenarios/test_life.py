@@ -1,4 +1,4 @@
-"""From pending pods to running ones and back to nothing, in virtual time."""
+"""From pending pods to running ones and back to nothing, in virtual time: T-1, LIF-30, LIF-38, DEP-41, DEP-70."""
 
 from karpenter.model import labels
 from karpenter.runtime import kube as api

@@ -1,4 +1,4 @@
-"""Drift and expiration, from the condition to the end of the last old machine, in virtual time."""
+"""Drift and expiration, from the condition to the end of the last old machine: D-30, D-31, DEP-11, DEP-30."""
 
 from typing import Any
 

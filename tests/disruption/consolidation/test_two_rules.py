@@ -1,4 +1,4 @@
-"""The two rules: issue 6, point 2; DEP-54 … DEP-56, TV-114 … TV-118; V34, V35; cases CHURN, STUCK-CONSOL, SPOT15."""
+"""The two rules: D-14 … D-16; DEP-54 … DEP-56; TV-114 … TV-118; V34, V35; cases CHURN, STUCK-CONSOL, SPOT15."""
 
 from dataclasses import replace
 
