@@ -8,16 +8,17 @@ from karpenter.aws.placementgroups import PlacementGroups
 from karpenter.aws.profiles import InstanceProfiles
 from karpenter.aws.reservations import Reservations
 from karpenter.aws.session import AwsSession
+from karpenter.model.aws.cluster import ClusterFacts
 from tests.aws.clocks import HandClock
 from tests.aws.resolving import CLUSTER
 
 
-def sources(aws: AwsSession, clock: HandClock) -> Sources:
+def sources(aws: AwsSession, clock: HandClock, *, cluster: ClusterFacts = CLUSTER) -> Sources:
     return Sources(
         network=Network(aws, clock),
-        amis=Amis(aws, clock, version=lambda: CLUSTER.version),
-        profiles=InstanceProfiles(aws, clock, cluster_name=lambda: CLUSTER.name),
+        amis=Amis(aws, clock, version=lambda: cluster.version),
+        profiles=InstanceProfiles(aws, clock, cluster_name=lambda: cluster.name),
         reservations=Reservations(aws, clock),
         placement_groups=PlacementGroups(aws, clock),
-        templates=LaunchTemplates(aws, clock, cluster=lambda: CLUSTER),
+        templates=LaunchTemplates(aws, clock, cluster=lambda: cluster),
     )

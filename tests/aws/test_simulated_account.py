@@ -8,7 +8,8 @@ from karpenter.aws.nodeclass import AwsNodeClasses
 from karpenter.aws.session import AwsSession
 from karpenter.aws.validation import LaunchValidator
 from karpenter.model.aws.catalog import load_aws_catalog
-from karpenter.model.aws.classstatus import problems
+from karpenter.model.aws.classstatus import problems, rolled_up
+from karpenter.model.aws.ec2nodeclass import decode_ec2_node_class
 from karpenter.model.aws.nodeclass import AwsNodeClass
 from karpenter.sim.ec2.backend import ACCESS_KEY
 from karpenter.sim.market.images import choose_images
@@ -16,6 +17,7 @@ from tests.aws.clocks import HandClock
 from tests.aws.resolving import CLUSTER, a_type
 from tests.aws.sources import sources
 from tests.awsbuilders import REGION, a_record, an_aws_node_class, terms
+from tests.builders import an_ec2_node_class
 from tests.sim.ec2.endpoints import an_account
 
 pytestmark = pytest.mark.real_time
@@ -96,3 +98,20 @@ async def test_a_launch_is_tried_out_where_it_would_be_made(
         aws.close()
     assert (verdict.status, verdict.message) == ("True", "")
     assert account.market.instances() == ()
+
+
+async def test_a_manifest_of_an_ec2_node_class_becomes_ready_with_all_that_it_needs(
+    hand_clock: HandClock, accepted: None
+) -> None:
+    """A-1: profile from the role, images from the alias, a launch tried out."""
+    async with an_account() as account:
+        cluster = account.backend.cluster
+        aws = AwsSession(region=REGION, endpoint_url=account.endpoint.url)
+        parts = sources(aws, hand_clock, cluster=cluster)
+        validator = LaunchValidator(aws, parts.templates, hand_clock)
+        one = AwsNodeClasses(parts, region=REGION, cluster=lambda: cluster, validator=validator)
+        report = await one.inspect(decode_ec2_node_class(an_ec2_node_class()))
+        aws.close()
+    ready = next(found for found in rolled_up(report.conditions, ()) if found.type == "Ready")
+    assert (ready.status, ready.message) == ("True", "")
+    assert str(report.found["instanceProfile"]).startswith(f"{cluster.name}_")
