@@ -26,6 +26,8 @@ log = logs.get("sim.ec2")
 HOST: Final = "127.0.0.1"
 _LARGEST_BODY: Final = 8 * 1024 * 1024
 _SHUTDOWN_S: Final = 0.5
+_ACCEPTED_S: Final = 0.05
+"""How long a client that was just accepted may take to become a connection, which the clean-up then closes."""
 
 
 class Endpoint:
@@ -85,9 +87,12 @@ class Endpoint:
             app, handler_cancellation=True, access_log=None, shutdown_timeout=_SHUTDOWN_S, handle_signals=False
         )
         await runner.setup()
-        await web.SockSite(runner, self._socket).start()
+        site = web.SockSite(runner, self._socket)
+        await site.start()
         ready.set_result(None)
         await self._stopping.wait()
+        await site.stop()
+        await asyncio.sleep(_ACCEPTED_S)
         await runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.Response:
