@@ -1,7 +1,13 @@
 """A cluster changes from Provisioners to NodePools while it runs (spec v1 §7)."""
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pytest
+import yaml
+
+from karpenter.app.cli import main
 from karpenter.model import labels
 from karpenter.model.convert import Profile, convert
 from karpenter.runtime import kube as api
@@ -17,16 +23,27 @@ async def _homes(world: World) -> dict[str, str]:
     return {pod.metadata.uid: pod.spec.node_name for pod in await world.pods()}
 
 
-async def test_with_convert_nodes_go_over_to_their_nodepool_and_no_pod_moves(clock: LoopClock) -> None:
+async def _old_manifests(world: World) -> dict[str, Any]:
+    """Return what `kubectl get provisioners,awsnodetemplates -o json` prints: the objects as the cluster keeps them."""
+    kinds = (api.PROVISIONERS, api.AWS_NODE_TEMPLATES)
+    items = [item for kind in kinds for item in (await world.kube.list(kind)).items]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+async def test_with_convert_nodes_go_over_to_their_nodepool_and_no_pod_moves(
+    clock: LoopClock, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spec v1 §7, through the command, from what the cluster holds."""
     async with a_world(clock) as world:
         await world.apply(PROVISIONER, NODE_TEMPLATE)
         await world.deploy("web", 12)
         await world.all_running(12)
         homes, instances = await _homes(world), {instance.id for instance in world.instances()}
 
-        converted = convert([PROVISIONER], [NODE_TEMPLATE], profile=Profile(role="nodes"))
-        assert converted.is_whole
-        await world.apply(*converted.manifests)
+        old = tmp_path / "old.json"
+        old.write_text(json.dumps(await _old_manifests(world)))
+        assert main(["convert", "-f", str(old), "--role", "nodes"]) == 0
+        await world.apply(*yaml.safe_load_all(capsys.readouterr().out))
 
         async def handed_over() -> bool:
             return await _pools_of(world) == {("NodePool", "default")}
