@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
 
 from karpenter.model.durations import format_go_duration, parse_go_duration
 from karpenter.model.syntax import dns_label_fault
@@ -129,6 +132,21 @@ def _performance(text: str) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(found.items()))
 
 
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    if text and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        raise ValueError(f"{text!r} is no URL with a host; write https://HOST[:PORT]")
+    return text
+
+
+def _tags(text: str) -> tuple[tuple[str, str], ...]:
+    try:
+        given = msgspec.json.decode(text or "{}", type=dict[str, str])
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{text!r} is not a JSON object of texts: {error}") from error
+    return tuple(sorted(given.items()))
+
+
 def _paths(text: str) -> tuple[str, ...]:
     paths = tuple(filter(None, (each.strip() for each in text.split(","))))
     if not paths:
@@ -157,6 +175,9 @@ COUNT: Final = Form("number from 0", _count, str)
 PRIORITY: Final = Form("whole number or `none`", _priority, lambda value: "none" if value is None else str(value))
 NAME: Final = Form("name", _name, str)
 PATHS: Final = Form("`stdout`, `stderr` or paths, by commas", _paths, ",".join)
+TEXT: Final = Form("text", str, str)
+URL: Final = Form("URL", _url, str)
+TAGS: Final = Form("JSON object of texts", _tags, lambda value: msgspec.json.encode(dict(value)).decode())
 PORT: Final = Form("port", _port, str)
 SWITCH: Final = Form("`on` or `off`", _switch, lambda value: "on" if value else "off")
 SHARE: Final = Form("share from 0 to 1", _share, lambda value: f"{value:g}")

@@ -24,7 +24,7 @@ from karpenter.aws.fleetrequest import (
 )
 from karpenter.aws.network import FreeAddresses
 from karpenter.aws.reservations import Reservations
-from karpenter.aws.resolved import MachineOrder, Reservation, Template, TemplateSource
+from karpenter.aws.resolved import MachineOrder, Reservation, Subnet, Template, TemplateSource
 from karpenter.aws.session import AwsSession
 from karpenter.cloud.errors import CloudError, InsufficientCapacityError, LaunchError, ThrottledError
 from karpenter.cloud.unavailable import OfferingKey, UnavailableOfferings
@@ -59,6 +59,21 @@ class _Caller(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a claim asks for, whose subnets are chosen when its call is made: equal ones are launched together."""
+
+    capacity_type: str
+    templates: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    """Launch templates by name, each with the types and zones that it serves."""
+    subnets: tuple[Subnet, ...]
+    tags: tuple[tuple[str, str], ...]
+    context: str
+    is_block: bool
+    pods: int
+    """Addresses that a machine may come to take of its subnet."""
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchParts:
     """What launches are made with."""
 
@@ -80,7 +95,7 @@ class Fleets:
         self._cluster_name = cluster_name
         self._tags = tags
         self._tries: Counter[str] = Counter()
-        self._batches: Batches[FleetRequest, _Caller, Launched] = Batches(self._send, clock, CREATE)
+        self._batches: Batches[Wanted, _Caller, Launched] = Batches(self._send, clock, CREATE)
 
     async def launch(self, order: MachineOrder) -> Launched:
         """Launch a machine for an order.
@@ -97,65 +112,81 @@ class Fleets:
 
     async def _launch(self, order: MachineOrder) -> Launched:
         templates = await self._parts.templates.launch_templates(order)
-        subnets = self._parts.addresses.choose(order.resolved.subnets)
-        by_zone = {zone: subnet.id for zone, subnet in subnets.items()}
-        request = self._request(order, templates, by_zone)
-        pods = min((found.capacity.get(PODS, 0) for found, _ in order.options), default=0)
-        for subnet_id in by_zone.values():
-            self._parts.addresses.take(subnet_id, pods)
-        used = ""
+        wanted = self._wanted(order, templates)
         try:
             claim = order.claim
-            launched = await self._batches.ask(request, _Caller(claim.metadata.uid or claim.name, claim.name))
-            used = launched.subnet_id
+            launched = await self._batches.ask(wanted, _Caller(claim.metadata.uid or claim.name, claim.name))
         except InsufficientCapacityError as error:
             for reservation in _reserved(order, error.offerings):
                 self._parts.reservations.exhausted(reservation.id)
             raise
         except CloudError as error:
             raise _explained(error, order) from error
-        finally:
-            for subnet_id in by_zone.values():
-                if subnet_id != used:
-                    self._parts.addresses.take(subnet_id, -pods)
         for reservation in _reserved(order, [(launched.instance_type, launched.zone, labels.RESERVED)])[:1]:
             self._parts.reservations.launched(reservation)
         images = {template.name: template.image_id for template in templates}
         return launched._replace(image_id=launched.image_id or images.get(launched.template, ""))
 
-    def _request(self, order: MachineOrder, templates: Iterable[Template], subnets: Mapping[str, str]) -> FleetRequest:
-        left = MOST_OVERRIDES
-        configs = []
-        for template in templates:
+    def _wanted(self, order: MachineOrder, templates: Iterable[Template]) -> Wanted:
+        zones = set(order.resolved.zones)
+        served = [
             # Reservations of one type and zone differ in their templates only.
-            options = {
-                Override(found.name, subnets[offering.zone], offering.zone): None
-                for found, offering in template.options
-                if offering.zone in subnets
-            }
-            overrides = tuple(options)[:left]
-            left -= len(overrides)
-            if overrides:
-                configs.append((template.name, overrides))
-        if not configs:
-            name = order.resolved.name
-            raise LaunchError(
-                "SubnetResolutionFailed", f"node class {name!r} has no subnet or no image for what is wanted"
+            (
+                one.name,
+                tuple(dict.fromkeys((t.name, offering.zone) for t, offering in one.options if offering.zone in zones)),
             )
+            for one in templates
+        ]
         node_class = order.resolved.node_class
+        if not any(options for _, options in served):
+            fault = f"node class {node_class.name!r} has no subnet or no image for what is wanted"
+            raise LaunchError("SubnetResolutionFailed", fault)
         tags = launch_tags(order.claim, node_class, cluster_name=self._cluster_name, everywhere=self._tags)
         blocks = {one.id for one in order.resolved.reservations if one.kind == "capacity-block"}
-        return FleetRequest(
+        return Wanted(
             capacity_type=order.capacity_type,
-            templates=tuple(configs),
+            templates=tuple((name, options) for name, options in served if options),
+            subnets=order.resolved.subnets,
             tags=tuple(sorted(tags.items())),
             context=node_class.context,
             is_block=any(offering.reservation_id in blocks for _, offering in order.options if offering.reservation_id),
+            pods=min((found.capacity.get(PODS, 0) for found, _ in order.options), default=0),
+        )
+
+    def _request(self, wanted: Wanted) -> FleetRequest:
+        """Return the call for a batch: all of it goes into the roomiest subnet of each zone (A-37)."""
+        subnets = self._parts.addresses.choose(wanted.subnets)
+        left = MOST_OVERRIDES
+        configs = []
+        for name, options in wanted.templates:
+            overrides = tuple(Override(kind, subnets[zone].id, zone) for kind, zone in options[:left])
+            left -= len(overrides)
+            if overrides:
+                configs.append((name, overrides))
+        return FleetRequest(
+            wanted.capacity_type, tuple(configs), wanted.tags, context=wanted.context, is_block=wanted.is_block
         )
 
     # --- one call for many --------------------------------------------------------------------------------------------
 
-    async def _send(self, request: FleetRequest, callers: Sequence[_Caller]) -> Sequence[Launched | Exception]:
+    async def _send(self, wanted: Wanted, callers: Sequence[_Caller]) -> Sequence[Launched | Exception]:
+        request = self._request(wanted)
+        everywhere = {one.subnet_id: wanted.pods for _, overrides in request.templates for one in overrides}
+        self._take(everywhere, len(callers))
+        used: Counter[str] = Counter()
+        try:
+            outcomes = await self._launch_all(request, callers)
+            used.update(one.subnet_id for one in outcomes if isinstance(one, Launched))
+        finally:
+            for subnet_id in everywhere:
+                self._take({subnet_id: wanted.pods}, used[subnet_id] - len(callers))
+        return outcomes
+
+    def _take(self, addresses: Mapping[str, int], times: int) -> None:
+        for subnet_id, amount in addresses.items():
+            self._parts.addresses.take(subnet_id, amount * times)
+
+    async def _launch_all(self, request: FleetRequest, callers: Sequence[_Caller]) -> Sequence[Launched | Exception]:
         # Two calls for one claim are one: both callers get its machine.
         wanted = {caller.uid: caller for caller in callers}
         alone = next(iter(wanted.values())) if len(wanted) == 1 else None

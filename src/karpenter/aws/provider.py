@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -91,6 +92,7 @@ class AwsCloud:
         self._pool = pool
         self._known: dict[str, ProviderID] = {}
         self._listed_at = 0.0
+        self._resolving: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._launched: TTLCache[str, Instance] = TTLCache(_MOST_REMEMBERED, _REMEMBERED_S, clock.now)
 
     async def run(self) -> None:
@@ -280,7 +282,9 @@ class AwsCloud:
 
     async def _resolve(self, choice: ClassChoice) -> ResolvedNodeClass:
         await self._parts.cluster.ensure()
-        return await self._parts.classes.resolve(choice.node_class)
+        # A thousand claims ask at once: the first finds out, the others find it remembered.
+        async with self._resolving[choice.node_class.name]:
+            return await self._parts.classes.resolve(choice.node_class)
 
     def _choice_of(self, claim: NodeClaim) -> ClassChoice:
         pool = self._pool(claim.pool) if claim.pool else None
