@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 from karpenter.app.nodeclasses import NodeClasses
+from karpenter.app.nodeclasslife import NodeClassLife
 from karpenter.app.nodeclassstatus import NodeClassStatus
 from karpenter.app.settings import Settings
 from karpenter.app.wiring import Operator
@@ -14,10 +16,11 @@ from karpenter.cloud.provider import CloudProvider
 from karpenter.cloud.registry import ProviderContext, ProviderFactory
 from karpenter.model.aws.classstatus import ClassReport
 from karpenter.model.aws.nodeclass import AwsNodeClass
+from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.nodepool import NodeClassRef, NodePool
 from karpenter.model.units import PoolKey
 from karpenter.runtime.clock import Clock
-from karpenter.runtime.controller import Controller
+from karpenter.runtime.controller import Controller, Reconciler, Runnable
 from karpenter.runtime.kube import KubeClient
 from karpenter.runtime.metrics import Metrics
 
@@ -35,8 +38,17 @@ class WorksByItself(Protocol):
 class InspectsNodeClasses(Protocol):
     """A provider that says what the status of AWS's node classes is to be."""
 
-    async def inspect(self, node_class: AwsNodeClass) -> ClassReport:
+    async def inspect(self, node_class: AwsNodeClass, /) -> ClassReport:
         """Return what its selectors find, and what stands against its use."""
+        ...
+
+
+@runtime_checkable
+class CleansUpNodeClasses(Protocol):
+    """A provider that makes things for AWS's node classes, and removes them."""
+
+    async def clean_up(self, node_class: AwsNodeClass, /) -> None:
+        """Delete what was made for a class, which goes. Raises CloudError."""
         ...
 
 
@@ -64,6 +76,7 @@ class PluggedAssembly:
                 node_class=self._node_classes.raw,
                 pool=self._pool,
                 settings={"aws": settings.aws},
+                metrics=metrics,
             )
         )
         self.operator = Operator(
@@ -75,11 +88,21 @@ class PluggedAssembly:
             class_generation=self._node_classes.generation,
         )
         self._node_classes.on_change(self.operator.node_classes_changed)
-        self._class_status: Controller[NodeClassRef] | None = None
+        self._of_classes = tuple(self._class_controllers(client, clock, metrics))
+
+    def _class_controllers(self, client: KubeClient, clock: Clock, metrics: Metrics) -> Iterator[Runnable]:
+        reconcilers: list[Reconciler[NodeClassRef]] = []
         if isinstance(self.cloud, InspectsNodeClasses):
-            status = NodeClassStatus(client, self._node_classes, self.cloud.inspect, clock=clock)
-            self._class_status = Controller(status, clock=clock, metrics=metrics)
-            self._node_classes.on_each_change(self._class_status.enqueue)
+            reconcilers.append(NodeClassStatus(client, self._node_classes, self.cloud.inspect, clock=clock))
+        if isinstance(self.cloud, CleansUpNodeClasses):
+            recorder, clean_up = self.operator.recorder, self.cloud.clean_up
+            reconcilers.append(
+                NodeClassLife(client, self._node_classes, self._claims, clean_up=clean_up, recorder=recorder)
+            )
+        for reconciler in reconcilers:
+            controller: Controller[NodeClassRef] = Controller(reconciler, clock=clock, metrics=metrics)
+            self._node_classes.on_each_change(controller.enqueue)
+            yield controller
 
     @property
     def is_ready(self) -> bool:
@@ -93,9 +116,12 @@ class PluggedAssembly:
             await self._node_classes.wait_synced()
             if isinstance(self.cloud, WorksByItself):
                 group.create_task(self.cloud.run(), name=f"cloud {self.cloud.name}")
-            if self._class_status is not None:
-                group.create_task(self._class_status.run(), name=NodeClassStatus.name)
+            for each in self._of_classes:
+                group.create_task(each.run(), name="nodeclass")
             group.create_task(self.operator.run(), name="operator")
+
+    def _claims(self) -> Iterable[NodeClaim]:
+        return self.operator.state.claims.values()
 
     def _pool(self, key: PoolKey) -> NodePool | None:
         return self.operator.state.pools.get(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from karpenter.aws.amis import Amis
@@ -105,4 +106,11 @@ def from_context(context: ProviderContext) -> AwsCloud:
     settings = context.settings.get("aws", AwsSettings())
     if not isinstance(settings, AwsSettings):
         raise TypeError(f"setting 'aws': expected AwsSettings, got {settings!r}")
-    return open_aws(context.clock, node_class=node_class, pool=context.pool, settings=settings)
+    named = replace(settings.account, cluster_name=settings.account.cluster_name or context.cluster_name)
+    return open_aws(
+        context.clock,
+        node_class=node_class,
+        pool=context.pool,
+        settings=replace(settings, account=named),
+        metrics=context.metrics,
+    )

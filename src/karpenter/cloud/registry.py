@@ -20,6 +20,7 @@ from karpenter.model.nodepool import NodeClassRef, NodePool
 from karpenter.model.units import PoolKey
 from karpenter.runtime.clock import Clock
 from karpenter.runtime.kube import KubeClient, RawObject
+from karpenter.runtime.metrics import Metrics
 
 GROUP: Final = "karpenter.cloud_providers"
 
@@ -42,6 +43,8 @@ class ProviderContext:
     """Looks a pool up as it is now."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """The program's settings by part (`aws`, `market` …), each a frozen value; a provider reads the parts it knows."""
+    metrics: Metrics | None = None
+    """Where a provider may count what it does; None where nobody looks."""
 
 
 ProviderFactory: TypeAlias = Callable[[ProviderContext], CloudProvider]
