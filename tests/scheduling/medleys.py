@@ -188,12 +188,13 @@ def _kind(rng: Random, shelf: _Shelf, at: int) -> list[Pod]:
     namespace = rng.choice(NAMESPACES)
     keeps_data = rng.random() < 0.25
     names = [f"p{at}-{copy}" for copy in range(rng.randint(1, 3 if keeps_data else 6))]
-    make = _make(rng)
+    make = a_make(rng)
     volumes = {name: [shelf.reference(name, namespace)] if keeps_data else [] for name in names}
     return [a_pod(name, namespace=namespace, volumes=volumes[name], **make) for name in names]
 
 
-def _make(rng: Random) -> Raw:
+def a_make(rng: Random) -> Raw:
+    """Draw what the pods of one Deployment have in common."""
     affinity: Raw = {}
     for side in ("podAffinity", "podAntiAffinity"):
         if rng.random() < 0.2:

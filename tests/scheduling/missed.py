@@ -76,7 +76,7 @@ def _both(first: Solution, second: Solution, keys: Collection[ObjectKey]) -> Sol
     """Return the first plan with these pods of the second beside its own."""
     pods = {entry.pod.metadata.key: entry.pod for entry in first.unschedulable if entry.pod.metadata.key in keys}
     wider = [
-        _with(plan, *(pod for key, pod in pods.items() if second.placements[key] == plan.name))
+        with_pods(plan, *(pod for key, pod in pods.items() if second.placements[key] == plan.name))
         for plan in first.new_claims
     ]
     more = [plan for plan in second.new_claims if any(pod.metadata.key in keys for pod in plan.pods)]
@@ -88,7 +88,8 @@ def _both(first: Solution, second: Solution, keys: Collection[ObjectKey]) -> Sol
     )
 
 
-def _with(plan: ClaimPlan, *pods: Pod) -> ClaimPlan:
+def with_pods(plan: ClaimPlan, *pods: Pod) -> ClaimPlan:
+    """Return the claim with more pods on it."""
     return replace(plan, pods=(*plan.pods, *pods), requests=total((plan.requests, *map(pod_requests, pods))))
 
 
@@ -96,13 +97,14 @@ def _ways(snapshot: Snapshot, solution: Solution, pod: Pod) -> Iterator[tuple[st
     """Yield the place a pod could be put and the claims there are then."""
     yield from ((view.name, solution.new_claims) for view in snapshot.nodes if not view.is_deleting)
     for at, plan in enumerate(solution.new_claims):
-        yield plan.name, (*solution.new_claims[:at], _with(plan, pod), *solution.new_claims[at + 1 :])
+        yield plan.name, (*solution.new_claims[:at], with_pods(plan, pod), *solution.new_claims[at + 1 :])
     for view in snapshot.pools:
         if view.unready is None:
-            yield from (("new", (*solution.new_claims, own)) for own in _own_machines(snapshot, view, pod))
+            yield from (("new", (*solution.new_claims, own)) for own in own_machines(snapshot, view, pod))
 
 
-def _own_machines(snapshot: Snapshot, view: PoolView, pod: Pod) -> Iterator[ClaimPlan]:
+def own_machines(snapshot: Snapshot, view: PoolView, pod: Pod) -> Iterator[ClaimPlan]:
+    """Yield a claim for a pod by itself for each offering of a pool."""
     own = view.pool.node_requirements()
     selected = [Requirement.of(key, "In", (value,)) for key, value in pod.spec.node_selector.items() if key in own]
     for kind in view.instance_types:

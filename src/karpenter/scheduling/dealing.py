@@ -261,7 +261,7 @@ class DomainRules:
         for group, domain, owner, meant in option.marks:
             if group.term.kind == "spread":
                 level += group.count.get(domain, 0)
-            elif group.term.kind == "anti" and owner != meant:
+            elif group.term.kind == "anti" and owner != meant and group.is_live:
                 closed += not (group.owned if owner else group.count).get(domain)
         spot = option.spot
         return (
