@@ -52,6 +52,7 @@ class Bins:
         self._room = room
         self._column = np.full(self.size, -1, dtype=np.int64)
         self._places = np.zeros((self.size, *columns.price.shape[1:]), dtype=np.bool_)
+        self._first_new = self.size
         self._codes: dict[int, frozenset[bytes]] = {}
         """What the pods of a machine leave of columns that minValues bind."""
         self._rules: dict[int, frozenset[NodeRule]] = {}
@@ -75,18 +76,17 @@ class Bins:
     @property
     def known(self) -> slice:
         """The rows of nodes."""
-        return slice(0, len(self.nodes))
+        return slice(0, self._first_new)
 
     @property
     def new(self) -> slice:
         """The rows of opened machines, closed ones included."""
-        return slice(len(self.nodes), self.size)
+        return slice(self._first_new, self.size)
 
     def opened(self) -> list[int]:
         """Return the rows of machines to launch."""
-        first = len(self.nodes)
         # What is closed has less than no room.
-        return (first + np.flatnonzero(self._room[first : self.size, 0] >= 0)).tolist()
+        return (self._first_new + np.flatnonzero(self._room[self._first_new : self.size, 0] >= 0)).tolist()
 
     def fitting(self, item: Item, rows: slice) -> Ints:
         """Return how many copies of the item each bin of these rows takes now."""
@@ -158,7 +158,7 @@ class Bins:
         self._room[row] -= count * item.request
         if item.cls.shared:
             self._room[row] -= self._volumes.put(row, item, count)
-        if row >= len(self.nodes) and not any(share.item.rule is item.rule for share in self.shares[row]):
+        if row >= self._first_new and id(item.rule) not in [id(share.item.rule) for share in self.shares[row]]:
             self._places[row] &= self.columns.row(item.rule)[self._column[row]]
             if self.columns.peers and int(self._column[row]) in self.columns.peers:
                 self._codes[row] = self._codes.get(row, _NO_CODES) | {self.columns.code(item.rule)}

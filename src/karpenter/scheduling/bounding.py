@@ -138,4 +138,6 @@ def statement_of(
 
 def _undealt(wait: Wait, at: int, count: int) -> Item:
     """Return copies of a class at one level, in no domain yet."""
-    return replace(wait.item(count), at=at, rule=wait.levels[at].rule)
+    item = wait.item(count, narrowed=wait.levels[at].rule)
+    item.at = at
+    return item

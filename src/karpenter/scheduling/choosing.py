@@ -85,6 +85,8 @@ class Chooser:
         self._frames: dict[tuple[tuple[Requirements, ...], int, tuple[Port, ...]], _Frame] = {}
         self._framed: dict[tuple[frozenset[NodeRule], int], _Frame] = {}
         self._cases: dict[tuple[bytes, frozenset[NodeRule], int, int, bytes], _Case] = {}
+        self._last: dict[int, tuple[tuple[int, int, int], _Case]] = {}
+        """The case of each bin when it was looked at last, and as of which state of it, of limits and of all bins."""
         self._alike: dict[tuple[int, bytes, bytes], _Case] = {}
         """Cases by frame and what holds them: many loads have the same choice."""
         self._chosen: dict[tuple[int, int | None, frozenset[str]], Choice] = {}
@@ -174,6 +176,15 @@ class Chooser:
     # --- cases --------------------------------------------------------------------------------------------------------
 
     def _case(self, bins: Bins, row: int) -> _Case:
+        """Return the case of a bin as it is now: most are asked for twice."""
+        as_of = bins.version[row], self._budget.version, bins.size
+        last, case = self._last.get(row, (None, None))
+        if case is None or last != as_of:
+            case = self._judge(bins, row)
+            self._last[row] = as_of, case
+        return case
+
+    def _judge(self, bins: Bins, row: int) -> _Case:
         load, rules, now = bins.load(row), bins.rules(row), int(bins.column[row])
         spare = self._budget.spare(now, bins.size - len(bins.nodes))
         sizes = self._machines.sized(bins, row)

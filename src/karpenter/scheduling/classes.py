@@ -153,8 +153,14 @@ def group(
     read = [(pod, reader.part(pod)) for pod in pods]
     keys = tuple(sorted(visible.union(*(_selector_keys(made.spread, made.affinity) for made in reader.made.values()))))
     alike: dict[tuple[int, tuple[str | None, ...]], list[Pod]] = {}
+    told: dict[tuple[tuple[str, str], ...], tuple[str | None, ...]] = {}
     for pod, part in read:
-        alike.setdefault((part, tuple(map(pod.metadata.labels.get, keys))), []).append(pod)
+        labels = pod.metadata.labels
+        stated = tuple(labels.items())
+        values = told.get(stated)
+        if values is None:
+            values = told[stated] = tuple(map(labels.get, keys))
+        alike.setdefault((part, values), []).append(pod)
     profiles: dict[tuple[object, ...], Profile] = {}
     labelled: dict[tuple[int, tuple[str | None, ...]], Profile] = {}
     merged: dict[tuple[object, ...], tuple[PodClass, Profile, list[Pod]]] = {}

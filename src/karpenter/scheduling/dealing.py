@@ -294,13 +294,14 @@ def _marks(ties: Sequence[DomainTie], values: Mapping[str, str]) -> tuple[tuple[
 
 def _poured(levels: Mapping[Domains, int], amount: int, cap: int) -> dict[Domains, int]:
     """Return how much each vessel gets for levels as even as can be, none above the cap; ties in their order."""
-    low, high = 0, cap
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sum(max(0, middle - level) for level in levels.values()) <= amount:
-            low = middle
-        else:
-            high = middle - 1
+    low = filled = 0
+    ranked = sorted(levels.values())
+    for vessels, (level, above) in enumerate(zip(ranked, [*ranked[1:], cap], strict=True), start=1):
+        filled += level
+        low = (amount + filled) // vessels
+        if low <= above:
+            break
+    low = min(low, cap)
     given = {vessel: max(0, low - level) for vessel, level in levels.items()}
     rest = amount - sum(given.values())
     for vessel, level in levels.items():

@@ -42,7 +42,7 @@ class DomainGroup:
         """Return the smallest count over the universe, `more` added to one domain (SCH-32)."""
         if len(self.universe) < self.term.min_domains:
             return 0
-        counts = (self.count.get(name, 0) + (more if name == domain else 0) for name in self.universe)
+        counts = [self.count.get(name, 0) + (more if name == domain else 0) for name in self.universe]
         return min(counts, default=0)
 
     def admits(self, domain: str, *, owner: bool, meant: bool) -> bool:

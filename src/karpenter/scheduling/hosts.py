@@ -136,6 +136,14 @@ class HostRules:
     """What binds each profile at each of its levels; absent when nothing does."""
     cliques: Mapping[int, int]
     """For profiles that keep apart from exactly each other: the position of the largest rule that says so."""
+    _parts: dict[tuple[int, int], Part] = field(default_factory=dict)
+    _seeking: set[tuple[int, int]] = field(default_factory=set)
+    """Profiles at levels at which they want company on their host."""
+
+    def __post_init__(self) -> None:
+        for level, ties in self.ties.items():
+            if any(tie.owner and self.groups[tie.group].kind == "affinity" for tie in ties):
+                self._seeking.add(level)
 
     def clique(self, item: Item) -> tuple[int, int] | None:
         """Return the rule by which the item and its likes keep apart, and how many it lets be together."""
@@ -148,6 +156,13 @@ class HostRules:
 
     def part(self, item: Item) -> Part:
         """Return which part an item plays."""
+        level = item.cls.profile, item.at
+        found = self._parts.get(level)
+        if found is None:
+            found = self._parts[level] = self._part(item)
+        return found
+
+    def _part(self, item: Item) -> Part:
         ties = self.of(item)
         clique = self.clique(item)
         caps = [tie for tie in ties if self.groups[tie.group].kind != "affinity" and (tie.group,) != (clique or ())[:1]]
@@ -155,7 +170,7 @@ class HostRules:
 
     def needs_company(self, item: Item | Wait) -> bool:
         """Return whether copies have to be on a host with certain other pods."""
-        return any(tie.owner and self.groups[tie.group].kind == "affinity" for tie in self.of(item))
+        return (item.cls.profile, item.at) in self._seeking
 
     def is_company(self, other: Wait, wait: Wait) -> bool:
         """Return whether other copies are company that these copies want on their host."""
@@ -164,7 +179,7 @@ class HostRules:
 
     def founds(self, item: Item | Wait) -> bool:
         """Return whether the item's first copy decides the host: copies want each other, and none is anywhere."""
-        return any(
+        return self.needs_company(item) and any(
             tie.owner and tie.meant and self.groups[tie.group].kind == "affinity" and not self.groups[tie.group].total
             for tie in self.of(item)
         )

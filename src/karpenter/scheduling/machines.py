@@ -28,18 +28,24 @@ class Machines:
         self.cores = cores_of(columns)
         """vCPU of each column (N)."""
         self._joint: dict[frozenset[NodeRule], tuple[Bools, Floats]] = {}
+        self._settled: dict[int, int] = {}
+        """Bins that are of the cheapest type already, as of which version of them."""
         self._resized: dict[tuple[bytes, frozenset[NodeRule], int, int], int] = {}
 
     def resize(self, bins: Bins) -> None:
         """Give every opened machine the cheapest type that holds its load, within its pool's weight and the limits."""
         for row in bins.opened():
+            if self._settled.get(row) == bins.version[row]:
+                continue
             now = int(bins.column[row])
             load, rules, sizes = bins.load(row), bins.rules(row), self.sized(bins, row)
             key = load.tobytes(), rules, now, id(sizes)
             if key not in self._resized:
                 self._resized[key] = self._cheapest(load, rules, now, sizes=sizes)
             better = self._resized[key]
-            if better != now and self._budget.affords_instead(now)[better]:
+            if better == now:
+                self._settled[row] = bins.version[row]
+            elif self._budget.affords_instead(now)[better]:
                 self._budget.take(now, -1)
                 self._budget.take(better)
                 self.retype(bins, row, better)

@@ -13,6 +13,7 @@ from karpenter.scheduling.hosts import HostRules
 from karpenter.scheduling.items import Item
 from karpenter.scheduling.offers import Offers, offers_of
 from karpenter.scheduling.packing.problem import Problem
+from karpenter.scheduling.rules import NodeRule
 from karpenter.scheduling.shapes import Shapes, shapes_of
 
 
@@ -28,7 +29,15 @@ class Stated:
 
 def fitting(items: Iterable[Item], known: Columns, columns: Ints) -> list[Item]:
     """Return the items of which some column takes a copy."""
-    return [item for item in items if (known.open_to(item.rule) & known.holding(item.request))[columns].any()]
+    holds: dict[tuple[NodeRule, bytes], bool] = {}
+    fit = []
+    for item in items:
+        key = item.rule, item.request.tobytes()
+        if key not in holds:
+            holds[key] = bool((known.open_to(item.rule) & known.holding(item.request))[columns].any())
+        if holds[key]:
+            fit.append(item)
+    return fit
 
 
 def stated(items: Sequence[Item], known: Columns, columns: Ints, *, hosts: HostRules) -> Stated:

@@ -48,7 +48,7 @@ def zones_of(quotes: Mapping[int, Quote], held: Floats, *, share: float, most_co
     load = held.tolist()
     chosen: dict[int, int] = {}
     # Thousands of machines have a handful of different quotes.
-    read = {id(quote): _Read.of(quote) for quote in quotes.values()}
+    read = {key: _Read.of(quote) for key, quote in {id(quote): quote for quote in quotes.values()}.items()}
     for row in _in_turn(quotes, read):
         quote = read[id(quotes[row])]
         zone = chosen[row] = min(quote.cheapest, key=load.__getitem__)
