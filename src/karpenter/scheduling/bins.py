@@ -158,7 +158,9 @@ class Bins:
         self._room[row] -= count * item.request
         if item.cls.shared:
             self._room[row] -= self._volumes.put(row, item, count)
-        if row >= self._first_new and id(item.rule) not in [id(share.item.rule) for share in self.shares[row]]:
+        last = self.shares[row][-1:]
+        # Narrowing the places by a rule again changes nothing; mostly, copies of one rule come in a row.
+        if row >= self._first_new and not (last and last[0].item.rule is item.rule):
             self._places[row] &= self.columns.row(item.rule)[self._column[row]]
             if self.columns.peers and int(self._column[row]) in self.columns.peers:
                 self._codes[row] = self._codes.get(row, _NO_CODES) | {self.columns.code(item.rule)}

@@ -28,6 +28,7 @@ from karpenter.scheduling.volumes import Alternatives, Attachment
 Port: TypeAlias = tuple[str, int, str]
 """IP, port, protocol; `0.0.0.0` stands for every address."""
 
+_Amounts: TypeAlias = tuple[tuple[str, int], ...]
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -163,21 +164,24 @@ def group(
         alike.setdefault((part, values), []).append(pod)
     profiles: dict[tuple[object, ...], Profile] = {}
     labelled: dict[tuple[int, tuple[str | None, ...]], Profile] = {}
-    merged: dict[tuple[object, ...], tuple[PodClass, Profile, list[Pod]]] = {}
+    merged: dict[tuple[int, _Amounts, int, Fault, tuple[Attachment, ...]], tuple[PodClass, list[Pod]]] = {}
     for (part, values), members in alike.items():
         cls, profile = reader.parts[part]
         mine = labelled.get((id(profile), values))
         if mine is None:
             mine = labelled[id(profile), values] = _with_labels(profile, keys, values)
             mine = labelled[id(profile), values] = profiles.setdefault(mine.key, mine)
-        key = (-cls.priority, tuple(sorted(cls.requests.items())), mine.key, cls.fault or _SOUND, cls.shared)
-        merged.setdefault(key, (cls, mine, []))[2].extend(members)
-    position = {key: at for at, key in enumerate(sorted(profiles))}
-    classes = (
-        replace(cls, pods=tuple(sorted(members, key=_age)), profile=position[profile.key])
-        for _, (cls, profile, members) in sorted(merged.items(), key=itemgetter(0))
-    )
-    return Grouping(tuple(classes), tuple(profiles[key] for key in sorted(profiles)), keys)
+        key = (-cls.priority, tuple(sorted(cls.requests.items())), id(mine), cls.fault or _SOUND, cls.shared)
+        merged.setdefault(key, (cls, []))[1].extend(members)
+    ordered = tuple(profiles[key] for key in sorted(profiles))
+    position = {id(profile): at for at, profile in enumerate(ordered)}
+    classes = {
+        (priority, requests, position[profile], *others): replace(
+            cls, pods=tuple(sorted(members, key=_age)), profile=position[profile]
+        )
+        for (priority, requests, profile, *others), (cls, members) in merged.items()
+    }
+    return Grouping(tuple(cls for _, cls in sorted(classes.items(), key=itemgetter(0))), ordered, keys)
 
 
 def _with_labels(profile: Profile, keys: Sequence[str], values: Sequence[str | None]) -> Profile:

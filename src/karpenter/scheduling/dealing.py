@@ -69,13 +69,17 @@ class DomainTie:
         return self.meant and (not self.filter or any(term.allows(values) for term in self.filter))
 
 
+Mark: TypeAlias = tuple[DomainGroup, str, bool, bool]
+"""A rule with a domain, whether a copy states it, and whether it counts the copy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """A spot for the copies of one class."""
 
     spot: Spot
-    marks: tuple[tuple[DomainGroup, str, bool, bool], ...]
-    """Each rule with its domain, whether the copy states it, and whether it counts the copy."""
+    marks: tuple[Mark, ...]
+    """What a copy there is to each rule."""
 
 
 @dataclass(slots=True)
@@ -90,6 +94,9 @@ class DomainRules:
     _load: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Copies dealt to each domain, to level what no rule levels."""
     _spots: dict[tuple[NodeRule, bytes, bool, tuple[Bound, ...]], list[Spot]] = field(default_factory=dict)
+    _combined: dict[tuple[NodeRule, tuple[Bound, ...]], list[tuple[Domains, NodeRule]]] = field(default_factory=dict)
+    """What `_combinations` yields: equal rules that are one object are told apart by nobody."""
+    _marked: dict[tuple[int, int, Domains], tuple[Mark, ...]] = field(default_factory=dict)
     _as_of: int = -1
     """The version of `reach` that the spots were looked up in."""
 
@@ -151,7 +158,7 @@ class DomainRules:
         """Return whether the item's pods state the rule of this group."""
         return any(tie.owner and tie.group is group for tie in self.of(item))
 
-    def marks(self, item: Item) -> tuple[tuple[DomainGroup, str, bool, bool], ...]:
+    def marks(self, item: Item) -> tuple[Mark, ...]:
         """Return what copies that were dealt domains count for: rule, domain, whether they state it, are counted."""
         return _marks(self.of(item), dict(item.domains)) if item.domains else ()
 
@@ -160,7 +167,7 @@ class DomainRules:
         if item.domains and count:
             self._count(self.marks(item), item.domains, -count)
 
-    def _count(self, marks: Sequence[tuple[DomainGroup, str, bool, bool]], domains: Domains, count: int) -> None:
+    def _count(self, marks: Sequence[Mark], domains: Domains, count: int) -> None:
         for group, domain, owner, meant in marks:
             group.add(domain, count, owner=owner, meant=meant)
         for entry in domains:
@@ -169,11 +176,14 @@ class DomainRules:
     def _options(self, wait: Wait, ties: Sequence[DomainTie], without: Collection[Domains]) -> list[Option]:
         """Return the combinations of domains in which a copy could be placed at all, sorted."""
         needed = {tie.group.term.key for tie in ties if tie.owner and tie.group.term.kind != "anti"}
-        return [
-            Option(spot, _marks(ties, dict(spot.domains)))
-            for spot in self._reached(wait, tuple(dict.fromkeys((tie.group.term.key, tie.filter) for tie in ties)))
-            if spot.domains not in without and needed <= {key for key, _ in spot.domains}
-        ]
+        options = []
+        for spot in self._reached(wait, tuple(dict.fromkeys((tie.group.term.key, tie.filter) for tie in ties))):
+            if spot.domains not in without and needed <= {key for key, _ in spot.domains}:
+                known = wait.cls.profile, wait.at, spot.domains
+                if known not in self._marked:
+                    self._marked[known] = _marks(ties, dict(spot.domains))
+                options.append(Option(spot, self._marked[known]))
+        return options
 
     def _reached(self, wait: Wait, bound: tuple[Bound, ...]) -> list[Spot]:
         """Return the spots of copies with this rule and request: many classes have the same."""
@@ -183,9 +193,11 @@ class DomainRules:
         known = wait.rule, wait.request.tobytes(), wait.may_launch, bound
         found = self._spots.get(known)
         if found is None:
+            if (wait.rule, bound) not in self._combined:
+                self._combined[wait.rule, bound] = list(self._combinations(wait.rule, bound))
             spots = (
                 Spot(domains, rule, self.map.cost(rule, wait.request))
-                for domains, rule in self._combinations(wait.rule, bound)
+                for domains, rule in self._combined[wait.rule, bound]
                 if self.reach(wait, rule)
             )
             found = self._spots[known] = sorted(spots, key=lambda spot: spot.domains)
@@ -283,7 +295,7 @@ def _is_open(option: Option) -> bool:
     return all(group.admits(domain, owner=owner, meant=meant) for group, domain, owner, meant in option.marks)
 
 
-def _marks(ties: Sequence[DomainTie], values: Mapping[str, str]) -> tuple[tuple[DomainGroup, str, bool, bool], ...]:
+def _marks(ties: Sequence[DomainTie], values: Mapping[str, str]) -> tuple[Mark, ...]:
     """Return what a copy with these label values is to each rule; one over a label that is not there has no say."""
     return tuple(
         (tie.group, values[tie.group.term.key], tie.owner, tie.counts(values))

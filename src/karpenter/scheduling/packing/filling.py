@@ -77,6 +77,7 @@ class _Rules:
 
     def __init__(self, table: GroupTable) -> None:
         self._table = table
+        self._counts_owners = bool((table.matched | ~table.owners).all())
 
     def begin(self, order: Ints, loads: Floats) -> _Held:
         """Return how the rules stand for machines with these loads (n×S) that take shapes in this order (steps×n)."""
@@ -87,6 +88,7 @@ class _Rules:
             matched=matched[:, order],
             spare=table.cap[:, None] - matched.astype(np.float64) @ loads.T,
             owned=owners.astype(np.float64) @ loads.T > 0,
+            counts_owners=self._counts_owners,
         )
 
 
@@ -102,12 +104,16 @@ class _Held:
     """What is left of each cap on each machine (G×n)."""
     owned: Bools
     """Where owners are (G×n)."""
+    counts_owners: bool
+    """Whether every rule counts all who state it."""
 
     def cap(self, step: int, fits: Floats) -> None:
         """Lower how many copies fit (n) to what the rules allow."""
         owners, matched = self.owners[:, step], self.matched[:, step]
-        # Who is not counted may come to an owner's machine unless too many that are counted are there already.
-        limit = np.where(matched, np.maximum(self.spare, 0.0), np.where(self.spare >= 0, np.inf, 0.0))
+        limit = np.maximum(self.spare, 0.0)
+        if not self.counts_owners:
+            # Who is not counted may come to an owner's machine unless too many that are counted are there already.
+            limit = np.where(matched, limit, np.where(self.spare >= 0, np.inf, 0.0))
         binding = owners | (matched & self.owned)
         np.minimum(fits, np.where(binding, limit, np.inf).min(axis=0), out=fits)
 
