@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product, starmap
+from itertools import pairwise, product, starmap
 from typing import Protocol, TypeAlias
 
 from karpenter.model.requirements import Requirement, Requirements
@@ -307,8 +307,7 @@ def _marks(ties: Sequence[DomainTie], values: Mapping[str, str]) -> tuple[Mark, 
 def _poured(levels: Mapping[Domains, int], amount: int, cap: int) -> dict[Domains, int]:
     """Return how much each vessel gets for levels as even as can be, none above the cap; ties in their order."""
     low = filled = 0
-    ranked = sorted(levels.values())
-    for vessels, (level, above) in enumerate(zip(ranked, [*ranked[1:], cap], strict=True), start=1):
+    for vessels, (level, above) in enumerate(pairwise([*sorted(levels.values()), cap]), start=1):
         filled += level
         low = (amount + filled) // vessels
         if low <= above:
