@@ -250,6 +250,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         variable="ISOLATED_VPC",
     ),
     Setting(
+        "aws.disableDryRun",
+        "account.disable_dry_run",
+        SWITCH,
+        "Whether launches of EC2NodeClasses are not tried out (template, two dry runs) before they are needed.",
+        variable="DISABLE_DRY_RUN",
+    ),
+    Setting(
         "aws.discountFile",
         "account.discount_file",
         TEXT,
