@@ -12,11 +12,12 @@ import yaml
 from karpenter.app.embedded.api import EmbeddedApi
 from karpenter.app.embedded.cluster import ClusterOptions, EmbeddedCluster
 from karpenter.app.settings import Settings
+from karpenter.provisioning.governor import LaunchLimits
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import WallClock
 from karpenter.sim.cloud.requests import ANNOTATION
 
-pytestmark = [pytest.mark.real_time, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.real_time, pytest.mark.timeout(200)]
 
 PROVISIONER = Path(__file__).parents[2] / "data" / "provisioner.yaml"
 """A real user's, as it is."""
@@ -30,17 +31,21 @@ NODE_TEMPLATE = {
     },
 }
 PODS = 10
+NODES = 100
 KINDS = {each.kind: each for each in (api.PROVISIONERS, api.AWS_NODE_TEMPLATES, api.PODS)}
 SPOT = "karpenter.sh/capacity-type"
 
 
-def a_pod(number: int) -> dict[str, object]:
-    """Return a pod that tolerates the taints of the example and fills a machine of four cores."""
+def a_pod(number: int, *, alone: bool = False) -> dict[str, object]:
+    """Return a pod that tolerates the taints of the example; `alone` keeps it off the nodes of others."""
+    apart = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": f"web-{number}", "namespace": "default"},
+        "metadata": {"name": f"web-{number}", "namespace": "default", "labels": {"app": "web"}},
         "spec": {
+            "affinity": affinity if alone else {},
             "tolerations": [{"operator": "Exists"}],
             "containers": [{"name": "web", "image": "web", "resources": {"requests": {"cpu": "3", "memory": "1Gi"}}}],
         },
@@ -48,11 +53,11 @@ def a_pod(number: int) -> dict[str, object]:
 
 
 @contextlib.asynccontextmanager
-async def running() -> AsyncIterator[EmbeddedCluster]:
+async def running(settings: Settings | None = None, *, speed: float = 100.0) -> AsyncIterator[EmbeddedCluster]:
     before = dict(os.environ)
     served = EmbeddedApi(WallClock(), None)
-    options = ClusterOptions(is_aws_local=True, cloud_speed=100.0)
-    cluster = EmbeddedCluster(served, settings=Settings(), options=options)
+    options = ClusterOptions(is_aws_local=True, cloud_speed=speed)
+    cluster = EmbeddedCluster(served, settings=settings or Settings(), options=options)
     task = asyncio.create_task(cluster.run())
     try:
         await cluster.wait_ready()
@@ -104,6 +109,24 @@ async def test_the_provisioner_as_it_is_launches_by_fleets_and_a_notice_drains_a
         calls = calls_of(cluster)
     print("\n".join(f"{count:5} {name}" for name, count in calls.items()))
     assert {name for name in calls if not name.endswith(" ok")} == set()
+
+
+async def test_a_hundred_nodes_take_few_calls() -> None:
+    """Every call to AWS with its count; none is throttled at the buckets of spec v1 §6.7."""
+    async with running(Settings(launch=LaunchLimits(per_minute=NODES)), speed=1000.0) as cluster:
+        await create(cluster, NODE_TEMPLATE)
+        unlimited = yaml.safe_load(PROVISIONER.read_text(encoding="utf-8"))
+        del unlimited["spec"]["limits"]  # a plan reckons with the largest types that it leaves open
+        await create(cluster, unlimited)
+        for number in range(NODES):
+            await create(cluster, a_pod(number, alone=True))
+        await until(lambda: len(cluster.assembly.operator.state.nodes) == NODES)
+        await until(lambda: all_placed(cluster))
+        calls = calls_of(cluster)
+    print(f"calls to AWS for {NODES} nodes:", *(f"{count:5} {name}" for name, count in calls.items()), sep="\n")
+    assert {name for name in calls if not name.endswith(" ok")} == set()
+    assert calls["ec2:CreateFleet ok"] <= NODES
+    assert sum(calls.values()) < 5 * NODES
 
 
 def all_placed(cluster: EmbeddedCluster, *, but: int = 0) -> bool:
