@@ -17,6 +17,7 @@ from karpenter.disruption.retreat import Retreat
 from karpenter.disruption.scores import tell_search
 from karpenter.disruption.stillness import Stillness
 from karpenter.disruption.verdict import BlockCode, Blocked, Command, Verdict
+from karpenter.disruption.wording import fields_of
 from karpenter.runtime import logs
 from karpenter.runtime.controller import Result
 from karpenter.runtime.cpu import run_cpu
@@ -114,14 +115,7 @@ class Disruption:
 
     async def _execute(self, command: Command, snapshot: Snapshot) -> bool:
         """Carry a command out, or start to; return whether something was done."""
-        log.info(
-            "disrupting nodes",
-            reason=command.reason,
-            nodes=list(command.nodes),
-            replacements=len(command.replacements),
-            pods=len(command.placements),
-            savings_per_hour=command.savings,
-        )
+        log.info("disrupting node(s)", **fields_of(command, snapshot))
         self._count(command, snapshot)
         if command.is_forceful or not (command.placements or command.deadline):
             await self._removal.remove(command)

@@ -132,7 +132,13 @@ class ClaimLifecycle:
         await self._writer.patch_claim_status(claim, step.conditions, {"nodeName": node.metadata.name})
         pool, zone = (claim.pool.name if claim.pool else ""), claim.labels.get(labels.ZONE, "")
         self._metrics.nodes_created_total.labels(nodepool=pool, zone=zone).inc()
-        log.info("registered nodeclaim", nodeclaim=claim.name, node=node.metadata.name, provider_id=claim.provider_id)
+        log.info(
+            "registered nodeclaim",
+            nodeclaim=claim.name,
+            node=node.metadata.name,
+            provider_id=claim.provider_id,
+            allocatable=format_resources(claim.allocatable),
+        )
 
     def _miss_taint(self, claim: NodeClaim, node: Node) -> None:
         """Say that a node was open to pods before it was ready for them (L-5)."""

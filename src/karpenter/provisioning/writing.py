@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from karpenter.model.resources import format_resources
 from karpenter.model.v1 import encode_nodeclaim
 from karpenter.provisioning.claims import claim_for, exceeded_limit, relaxed
 from karpenter.provisioning.governor import Governor
@@ -109,4 +110,10 @@ class ClaimWriter:
 def _summary(plan: ClaimPlan) -> dict[str, object]:
     types = ", ".join(plan.instance_types[:SHOWN_TYPES])
     more = f" and {len(plan.instance_types) - SHOWN_TYPES} other(s)" if len(plan.instance_types) > SHOWN_TYPES else ""
-    return {"instance_types": types + more, "zone": plan.zone, "price_per_hour": plan.price, "pods": len(plan.pods)}
+    return {
+        "requests": format_resources(plan.requests),
+        "instance_types": types + more,
+        "zone": plan.zone,
+        "price_per_hour": plan.price,
+        "pods": len(plan.pods),
+    }
