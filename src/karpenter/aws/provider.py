@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -250,17 +251,18 @@ class AwsCloud:
         types = await self._parts.types.types(resolved, choice.kubelet)
         return drifted_part(machine.parts, _selected(resolved, types, machine))
 
-    async def interruptions(self) -> AsyncIterator[Interruption]:
+    async def interruptions(self) -> AsyncGenerator[Interruption, None]:
         """Yield the queue's notices about our machines; see `CloudProvider`. None come without a queue."""
         if self._parts.queue is None:
             return
-        async for notice in self._parts.queue.notices():
-            provider_id = await self._provider_id(notice.instance_id)
-            if provider_id is None:
-                continue
-            if notice.kind is InterruptionKind.SPOT_INTERRUPTION:
-                await self._mark_short(provider_id)
-            yield Interruption(notice.kind, provider_id, notice.noticed_at, notice.deadline)
+        async with contextlib.aclosing(self._parts.queue.notices()) as notices:  # what was taken is deleted now
+            async for notice in notices:
+                provider_id = await self._provider_id(notice.instance_id)
+                if provider_id is None:
+                    continue
+                if notice.kind is InterruptionKind.SPOT_INTERRUPTION:
+                    await self._mark_short(provider_id)
+                yield Interruption(notice.kind, provider_id, notice.noticed_at, notice.deadline)
 
     async def _provider_id(self, instance_id: str) -> ProviderID | None:
         """Return the provider id of an instance of ours; None of somebody else's."""

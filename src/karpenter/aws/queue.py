@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Final
 
 from karpenter.aws.errors import error_code
@@ -31,7 +31,7 @@ class InterruptionQueue:
         self._name = name
         self._url = ""
 
-    async def notices(self) -> AsyncIterator[Notice]:
+    async def notices(self) -> AsyncGenerator[Notice, None]:
         """Yield what messages say, for ever.
 
         A message is deleted once all that it says was taken and asked beyond; one that says nothing, or cannot be
