@@ -67,7 +67,13 @@ class InstanceTypes:
         self._bootable: dict[object, tuple[InstanceTypeRecord, ...]] = {}
 
     async def refresh(self) -> None:
-        """Read types and zones anew. Raises CloudError; what was known stays."""
+        """Read types and zones anew, unless somebody did while we waited. Raises CloudError; what was known stays."""
+        asked_at = self._clock.now()
+        async with self._reading:
+            if self._read_at is None or self._read_at < asked_at:
+                await self._read()
+
+    async def _read(self) -> None:
         types, zones = await asyncio.gather(self._read_types(), self._read_zones())
         known = self._catalog.records
         records = tuple(record_of(raw, known.get(raw["InstanceType"])) for raw in types)
@@ -95,7 +101,7 @@ class InstanceTypes:
     async def _ensure(self) -> None:
         async with self._reading:  # many pools ask at once after a start
             if self._read_at is None:
-                await self.refresh()
+                await self._read()
 
     async def types(
         self, resolved: ResolvedNodeClass, kubelet: KubeletConfiguration | None
