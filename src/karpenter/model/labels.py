@@ -151,9 +151,10 @@ def domain(key: str) -> str:
 def is_restricted(key: str) -> bool:
     """Return whether users of a Provisioner may not set or require this key (API-10 to 13, quirk 17 included).
 
-    The labels that tie a node to its pool are well known to pods, but never the user's to set.
+    The labels that tie a node to its pool are well known to pods, but never the user's to set; of capacity
+    reservations a Provisioner knows nothing.
     """
-    if key in IDENTITIES:
+    if key in IDENTITIES | RESERVATION_KEYS:
         return True
     if key in WELL_KNOWN or domain(key) in DOMAIN_EXCEPTIONS:
         return False
