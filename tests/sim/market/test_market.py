@@ -14,7 +14,8 @@ from karpenter.sim.loop import SIMULATION_START
 from karpenter.sim.market.account import make_account
 from karpenter.sim.market.faults import Fault, FaultKind
 from karpenter.sim.market.instances import Blueprint, InstanceState, MarketInstance
-from karpenter.sim.market.market import LaunchRequest, LaunchResult, Market
+from karpenter.sim.market.launching import LaunchRequest, LaunchResult
+from karpenter.sim.market.market import Market
 from karpenter.sim.market.prices import CatalogPrices
 from karpenter.sim.market.state import MarketSettings, SavedMarketError, read_state
 from karpenter.sim.market.watch import InstanceChange

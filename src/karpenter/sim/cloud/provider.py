@@ -36,7 +36,8 @@ from karpenter.runtime.clock import Clock
 from karpenter.sim.cloud.supply import Order, Supply
 from karpenter.sim.market.faults import Fault, FaultKind
 from karpenter.sim.market.instances import InstanceState, MarketInstance
-from karpenter.sim.market.market import LaunchRequest, LaunchResult, Market
+from karpenter.sim.market.launching import LaunchRequest, LaunchResult
+from karpenter.sim.market.market import Market
 
 log = logs.get("cloudprovider")
 

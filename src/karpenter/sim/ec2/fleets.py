@@ -16,7 +16,7 @@ from karpenter.sim.ec2.codec.messages import AwsError
 from karpenter.sim.ec2.pools import Pool, Pools, Refusal, security_groups
 from karpenter.sim.ec2.templates import Template, tags_for
 from karpenter.sim.market.instances import Blueprint, MarketInstance
-from karpenter.sim.market.market import LaunchRequest
+from karpenter.sim.market.launching import LaunchRequest
 
 _IN_ORDER: Final = frozenset({"prioritized", "capacity-optimized-prioritized"})
 _SOLD_OUT: Final = "InsufficientInstanceCapacity"

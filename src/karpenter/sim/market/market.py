@@ -6,7 +6,7 @@ Every method acts at once; what takes time in a cloud shows in the moments that 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from karpenter.cloud.unavailable import OfferingKey
@@ -19,7 +19,8 @@ from karpenter.sim.market.account import Account
 from karpenter.sim.market.capacity import Capacity, Pattern, Shortage, Stock, is_short_by_chance
 from karpenter.sim.market.dice import draw, hex_digits, log_normal
 from karpenter.sim.market.faults import LAUNCH, Fault, take
-from karpenter.sim.market.instances import Blueprint, InstanceState, MarketInstance
+from karpenter.sim.market.instances import InstanceState, MarketInstance
+from karpenter.sim.market.launching import LaunchRequest, LaunchResult
 from karpenter.sim.market.prices import STEP_S, Prices
 from karpenter.sim.market.reservations import PRICE_SHARE, CapacityReservation
 from karpenter.sim.market.state import STATE_KEY, MarketSettings, MarketState, plain
@@ -34,33 +35,6 @@ _DEEP: Final = 10
 
 OnChange: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Takes what a change made new: storage key to plain JSON value, None for what is to be forgotten."""
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchRequest:
-    """A wish for one instance."""
-
-    token: str
-    """A second launch with the token of a living instance returns that instance."""
-    options: tuple[OfferingKey, ...]
-    """What would do."""
-    blueprint: Callable[[OfferingKey], Blueprint]
-    """What to launch, once the offering is known."""
-    tags: Mapping[str, str] = field(default_factory=dict)
-    in_order: bool = False
-    """Whether the options are tried as they are given, instead of by price."""
-    reservation: str = ""
-    """The only capacity reservation whose places will do; empty for machines outside of any."""
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchResult:
-    """What came of a wish."""
-
-    instance: MarketInstance | None
-    """None when every option was refused."""
-    refused: tuple[OfferingKey, ...] = ()
-    """Options that were tried and sold out (EC2's InsufficientInstanceCapacity)."""
 
 
 class Market:
