@@ -12,7 +12,10 @@ from typing import Final, NamedTuple
 
 from karpenter.model.instancetype import Offering
 from karpenter.model.units import UnixSeconds
+from karpenter.runtime import logs
 from karpenter.runtime.clock import Clock
+
+log = logs.get("cloudprovider")
 
 TTL_S: Final = 180.0
 
@@ -41,6 +44,14 @@ class UnavailableOfferings:
         """Believe these unavailable for `ttl_s` from now on."""
         until = UnixSeconds(self._clock.now() + self._ttl_s)
         marked = dict.fromkeys(offerings, until)
+        for key in marked:
+            log.debug(
+                "removing offering from offerings",
+                instance_type=key.instance_type,
+                zone=key.zone,
+                capacity_type=key.capacity_type,
+                ttl=f"{self._ttl_s:g}s",
+            )
         self._until.update(marked)
         self._version += bool(marked)
 

@@ -11,8 +11,11 @@ from typing import Final
 
 from karpenter.disruption.context import Context
 from karpenter.disruption.verdict import BlockCode, Command, Score, Verdict
+from karpenter.runtime import logs
 from karpenter.runtime.events import DEDUPE_S
 from karpenter.state.refs import pool_ref
+
+log = logs.get("disruption")
 
 PRICED: Final[frozenset[BlockCode]] = frozenset({"Price", "UnknownPrice", "Preference", "ChurnRail", "Unbalanced"})
 """Why a node stays that nobody and nothing protects: what its end would bring is not worth it."""
@@ -32,6 +35,7 @@ def tell_search(context: Context, verdict: Verdict) -> None:
         told = {"decision": "approved" if score.is_approved else "rejected", "nodepool": score.pool.name}
         context.metrics.consolidation_score.labels(**told, policy="Balanced").observe(score.value)
         context.metrics.consolidation_moves_total.labels(**told, policy="Balanced").inc()
+        log.debug("consolidation score", **told, nodes=list(score.nodes), score=score.value)
     saved = {command.nodes: command for command in verdict.commands if command.reason == "Underutilized"}
     for command in saved.values():
         text = f"goes, {_instead(command)}: saves {command.savings:.4g} $/h, {len(command.placements)} pods move"

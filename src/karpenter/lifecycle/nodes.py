@@ -116,7 +116,10 @@ class NodeTermination:
             },
             "spec": {"taints": [taint_entry(taint) for taint in taints]},
         }
-        return await self._writer.patch_node(node, patch)
+        written = await self._writer.patch_node(node, patch)
+        if not tainted:
+            log.info("tainted node", node=node.metadata.name, taint=str(DISRUPTED))
+        return written
 
     async def _drain(self, node: Node, step: DrainStep, words: str) -> None:
         for pod in step.evict:

@@ -12,9 +12,12 @@ from karpenter.model.meta import Condition, changed_condition, merged_conditions
 from karpenter.model.nodeclaim import NodeClaim
 from karpenter.model.taints import DISRUPTED, Taint
 from karpenter.model.units import ObjectKey, UnixSeconds, from_rfc3339, to_rfc3339
+from karpenter.runtime import logs
 from karpenter.runtime.kube import NODE_CLAIMS, NODES, Conflict, KubeClient, NotFound
 from karpenter.runtime.metrics import Metrics
 from karpenter.state.informers import ClusterInformers
+
+log = logs.get("nodeclaim.lifecycle")
 
 _ATTEMPTS: Final = 4
 """How often a write that somebody else was faster than is computed anew."""
@@ -80,9 +83,10 @@ class Writer:
             ends_at = None
         if ends_at is not None and ends_at <= deadline:
             return claim
-        return await self.patch_claim(
-            claim, {"metadata": {"annotations": {labels.TERMINATION_TIMESTAMP: to_rfc3339(deadline)}}}
-        )
+        ends = {labels.TERMINATION_TIMESTAMP: to_rfc3339(deadline)}
+        written = await self.patch_claim(claim, {"metadata": {"annotations": ends}})
+        log.info("annotated nodeclaim", nodeclaim=claim.name, annotation=ends)
+        return written
 
     async def delete_claim(self, claim: NodeClaim) -> None:
         """Ask for the end of a claim; one that is being deleted or gone is left alone."""
@@ -133,7 +137,9 @@ class Writer:
         taints: list[Taint] = [*others, DISRUPTED] if is_disrupted else others
         entries = [taint_entry(taint) for taint in taints]
         version = node.metadata.resource_version
-        return await self.patch_node(node, {"metadata": {"resourceVersion": version}, "spec": {"taints": entries}})
+        written = await self.patch_node(node, {"metadata": {"resourceVersion": version}, "spec": {"taints": entries}})
+        log.info("tainted node" if is_disrupted else "untainted node", node=node.metadata.name, taint=str(DISRUPTED))
+        return written
 
     async def delete_node(self, node: Node) -> None:
         """Ask for the end of a node; one that is being deleted or gone is left alone."""

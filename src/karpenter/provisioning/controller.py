@@ -171,6 +171,10 @@ class Provisioner:
         placed = (pod for pod in snapshot.pending if pod.metadata.key in solution.placements)
         self._decided(placed, (refused.pod for refused in solution.unschedulable))
         self._announce(snapshot, solution.placements, written.names)
+        starting = {view.name for view in snapshot.nodes if not view.is_initialized}
+        unready = [place for place in solution.placements.values() if place in starting]
+        if unready:
+            log.info("computed unready node(s) will fit pod(s)", nodes=len(set(unready)), pods=len(unready))
         for plan in solution.new_claims:
             if plan.name in written.refusals:
                 for pod in (pod for pod in plan.pods if not pod.spec.node_name):
