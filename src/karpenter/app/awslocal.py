@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from karpenter.app.plugged import PluggedAssembly
 from karpenter.app.settings import Settings
 from karpenter.aws.opening import from_context
 from karpenter.runtime.clock import Clock
+from karpenter.runtime.controller import Runnable
 from karpenter.runtime.kube import KubeClient
 from karpenter.runtime.metrics import Metrics
 from karpenter.sim.cloud.requests import CloudRequests
@@ -66,11 +67,12 @@ class AwsLocalAssembly(PluggedAssembly):
             os.environ.pop(name, None)
         await self.account.endpoint.start()
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._requests.run(), name=self._requests.name)
-                group.create_task(super().run(), name=self.name)
+            await super().run()
         finally:
             await self.account.endpoint.stop()
+
+    def _companions(self) -> Sequence[Runnable]:
+        return (self._requests,)
 
     def close(self) -> None:
         """Give the endpoint's port back."""

@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator
-from typing import Protocol, runtime_checkable
-
+from karpenter.app.cloudassembly import CloudAssembly, FindPool
 from karpenter.app.nodeclasses import NodeClasses
-from karpenter.app.nodeclasslife import NodeClassLife
-from karpenter.app.nodeclassstatus import NodeClassStatus
 from karpenter.app.settings import Settings
-from karpenter.app.wiring import Operator
-from karpenter.cloud.metered import MeteredProvider
 from karpenter.cloud.provider import CloudProvider
 from karpenter.cloud.registry import ProviderContext, ProviderFactory
-from karpenter.model.aws.classstatus import ClassReport
-from karpenter.model.aws.nodeclass import AwsNodeClass
-from karpenter.model.nodeclaim import NodeClaim
-from karpenter.model.nodepool import NodeClassRef, NodePool
-from karpenter.model.units import PoolKey
 from karpenter.runtime.clock import Clock
-from karpenter.runtime.controller import Controller, Reconciler, Runnable
 from karpenter.runtime.kube import KubeClient
 from karpenter.runtime.metrics import Metrics
 
 
-@runtime_checkable
-class WorksByItself(Protocol):
-    """A provider with work of its own beside the calls, such as looking prices up."""
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-        ...
-
-
-@runtime_checkable
-class InspectsNodeClasses(Protocol):
-    """A provider that says what the status of AWS's node classes is to be."""
-
-    async def inspect(self, node_class: AwsNodeClass, /) -> ClassReport:
-        """Return what its selectors find, and what stands against its use."""
-        ...
-
-
-@runtime_checkable
-class CleansUpNodeClasses(Protocol):
-    """A provider that makes things for AWS's node classes, and removes them."""
-
-    async def clean_up(self, node_class: AwsNodeClass, /) -> None:
-        """Delete what was made for a class, which goes. Raises CloudError."""
-        ...
-
-
-class PluggedAssembly:
+class PluggedAssembly(CloudAssembly[CloudProvider]):
     """Our controllers, and the cloud of a plug-in."""
-
-    name = "karpenter"
 
     def __init__(
         self,
@@ -67,61 +25,17 @@ class PluggedAssembly:
         metrics: Metrics,
         settings: Settings,
     ) -> None:
-        self._node_classes = NodeClasses(client, clock=clock, metrics=metrics)
-        self.cloud: CloudProvider = factory(
-            ProviderContext(
-                kube=client,
-                clock=clock,
-                cluster_name=cluster_name,
-                node_class=self._node_classes.raw,
-                pool=self._pool,
-                settings={"aws": settings.aws},
-                metrics=metrics,
+        def open_cloud(node_classes: NodeClasses, pool: FindPool) -> CloudProvider:
+            return factory(
+                ProviderContext(
+                    kube=client,
+                    clock=clock,
+                    cluster_name=cluster_name,
+                    node_class=node_classes.raw,
+                    pool=pool,
+                    settings={"aws": settings.aws},
+                    metrics=metrics,
+                )
             )
-        )
-        self.operator = Operator(
-            client,
-            MeteredProvider(self.cloud, metrics, clock),
-            clock=clock,
-            settings=settings,
-            metrics=metrics,
-            class_generation=self._node_classes.generation,
-        )
-        self._node_classes.on_change(self.operator.node_classes_changed)
-        self._of_classes = tuple(self._class_controllers(client, clock, metrics))
 
-    def _class_controllers(self, client: KubeClient, clock: Clock, metrics: Metrics) -> Iterator[Runnable]:
-        reconcilers: list[Reconciler[NodeClassRef]] = []
-        if isinstance(self.cloud, InspectsNodeClasses):
-            reconcilers.append(NodeClassStatus(client, self._node_classes, self.cloud.inspect, clock=clock))
-        if isinstance(self.cloud, CleansUpNodeClasses):
-            recorder, clean_up = self.operator.recorder, self.cloud.clean_up
-            reconcilers.append(
-                NodeClassLife(client, self._node_classes, self._claims, clean_up=clean_up, recorder=recorder)
-            )
-        for reconciler in reconcilers:
-            controller: Controller[NodeClassRef] = Controller(reconciler, clock=clock, metrics=metrics)
-            self._node_classes.on_each_change(controller.enqueue)
-            yield controller
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether the cluster has been read once."""
-        return self.operator.informers.has_synced
-
-    async def run(self) -> None:
-        """Run until cancelled. Node classes come first: without them every pool would look broken."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._node_classes.run(), name="nodeclasses")
-            await self._node_classes.wait_synced()
-            if isinstance(self.cloud, WorksByItself):
-                group.create_task(self.cloud.run(), name=f"cloud {self.cloud.name}")
-            for each in self._of_classes:
-                group.create_task(each.run(), name="nodeclass")
-            group.create_task(self.operator.run(), name="operator")
-
-    def _claims(self) -> Iterable[NodeClaim]:
-        return self.operator.state.claims.values()
-
-    def _pool(self, key: PoolKey) -> NodePool | None:
-        return self.operator.state.pools.get(key)
+        super().__init__(client, open_cloud, clock=clock, metrics=metrics, settings=settings)

@@ -7,12 +7,13 @@ import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from cyclopts import Parameter
 
 from karpenter import __version__
 from karpenter.app.assembly import Assembly, CloudSettings
+from karpenter.app.cloudassembly import CloudAssembly
 from karpenter.app.embedded.page import status_page
 from karpenter.app.embedded.web import StatusServer
 from karpenter.app.errors import BadInputError, SettingsError
@@ -44,7 +45,7 @@ log = logs.get("run")
 _SIMULATED: Final = "simulated"
 _UNNAMED: Final = "default"
 """What a cluster is called that nobody names."""
-_Make: TypeAlias = Callable[[KubeClient, Clock, Metrics], tuple["Assembly | PluggedAssembly", Sequence[Runnable]]]
+_Make: TypeAlias = Callable[[KubeClient, Clock, Metrics], tuple[CloudAssembly[Any], Sequence[Runnable]]]
 """Makes the operator, and what runs beside it."""
 
 _NEEDED = (kube.PROVISIONERS, kube.NODE_POOLS, kube.NODE_CLAIMS, kube.AWS_NODE_TEMPLATES, kube.EC2_NODE_CLASSES)

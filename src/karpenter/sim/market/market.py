@@ -151,12 +151,11 @@ class Market:
             return LaunchResult(running)
         limited = bool(self._capacity.stocks)
         taken = tuple(instance.offering for instance in self.instances()) if limited else ()
+        is_full = bool(request.reservation) and not self.reserved_left(request.reservation)
         refused = []
         ranked = self._ranked(request.options, taken)
         for _, key, price in ranked if request.in_order else sorted(ranked):
-            if self._is_sold_out(key, taken, now) or (
-                request.reservation and not self.reserved_left(request.reservation)
-            ):
+            if is_full or self._is_sold_out(key, taken, now):
                 refused.append(key)
                 continue
             return LaunchResult(self._start(request, self._delivered(key), price, now=now), tuple(refused))
