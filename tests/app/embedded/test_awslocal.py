@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from karpenter.app.embedded.api import EmbeddedApi
-from karpenter.app.embedded.cluster import ClusterOptions, EmbeddedCluster
+from karpenter.app.embedded.cluster import EmbeddedCluster
 from karpenter.app.settings import Settings
 from karpenter.provisioning.governor import LaunchLimits
 from karpenter.runtime import kube as api
 from karpenter.runtime.clock import WallClock
 from karpenter.sim.cloud.requests import ANNOTATION
+from tests.app.embedded.test_cluster import running as embedded
 
 pytestmark = [pytest.mark.real_time, pytest.mark.timeout(200)]
 
@@ -55,19 +55,10 @@ def a_pod(number: int, *, alone: bool = False) -> dict[str, object]:
 @contextlib.asynccontextmanager
 async def running(settings: Settings | None = None, *, speed: float = 100.0) -> AsyncIterator[EmbeddedCluster]:
     before = dict(os.environ)
-    served = EmbeddedApi(WallClock(), None)
-    options = ClusterOptions(is_aws_local=True, cloud_speed=speed)
-    cluster = EmbeddedCluster(served, settings=settings or Settings(), options=options)
-    task = asyncio.create_task(cluster.run())
     try:
-        await cluster.wait_ready()
-        yield cluster
+        async with embedded(WallClock(), settings=settings, is_aws_local=True, cloud_speed=speed) as cluster:
+            yield cluster
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-        cluster.close()
-        served.close()
         os.environ.clear()
         os.environ.update(before)
 

@@ -24,7 +24,7 @@ from karpenter.app.simulation.world import snapshot_of
 from karpenter.model.aws.settings import DEFAULT_SETTINGS
 from karpenter.model.catalog import decode_catalog
 from karpenter.runtime import kube as api
-from karpenter.runtime.clock import LoopClock
+from karpenter.runtime.clock import Clock, LoopClock
 from karpenter.scheduling import Demand, Options, solve
 from tests.app.toys import CATALOG
 
@@ -35,9 +35,11 @@ DEPLOYMENTS = api.Resource("apps", "v1", "deployments", "Deployment", dict, name
 
 
 @contextlib.asynccontextmanager
-async def running(clock: LoopClock, data: Path | None = None, **options: Any) -> AsyncIterator[EmbeddedCluster]:
+async def running(
+    clock: Clock, data: Path | None = None, *, settings: Settings | None = None, **options: Any
+) -> AsyncIterator[EmbeddedCluster]:
     served = EmbeddedApi(clock, data)
-    cluster = EmbeddedCluster(served, settings=Settings(), options=ClusterOptions(**options))
+    cluster = EmbeddedCluster(served, settings=settings or Settings(), options=ClusterOptions(**options))
     task = asyncio.create_task(cluster.run())
     try:
         await cluster.wait_ready()
